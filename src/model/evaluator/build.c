@@ -85,6 +85,43 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
     return p->objects && model->tape->status == MS_OK;
 }
 
+/* What a row makes. */
+static bool build_row(const ms_making *m)
+{
+    ms_model *model = m->model;
+    const ms_shape_rule rule = m->call->primitive->shape;
+    const uint32_t count = model->tape->parameters.count;
+    m->part->maker = m->call;
+    m->part->model = model;
+    if (rule == MS_SHAPE_LINEAR || rule == MS_SHAPE_NORM)
+        m->part->width = ms_making_dim(m, 0).value;
+    m->call->primitive->make(m);
+    if (!m->call->primitive->call && model->tape->parameters.count > count)
+        ms_parameter_move_last(model, m->self->first_parameter++);
+    return model->tape->status == MS_OK;
+}
+
+/* A list of what a row makes, one by one. */
+static bool build_rows(const ms_making *m)
+{
+    ms_family_part *p = m->part;
+    const ms_text_facts facts = facts_of(m);
+    ms_making one = *m;
+    p->is_list = true;
+    p->count = (uint32_t)ms_family_range_count(&facts, m->call);
+    p->parts = ms_arena_array(m->model->arena, ms_family_part, p->count + 1);
+    one.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+    one.call = m->call->items[0];
+    for (uint32_t i = 0; p->parts && i < p->count && m->model->tape->status == MS_OK; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", i);
+        one.name = number;
+        one.part = &p->parts[i];
+        (void)build_row(&one);
+    }
+    return p->parts && m->model->tape->status == MS_OK;
+}
+
 static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t place)
 {
     const ms_family_field *field = &o->klass->fields[place];
@@ -97,16 +134,10 @@ static bool build_part(ms_model *model, ms_object *root, ms_object *o, uint32_t 
     if (m.call->kind == MS_NODE_NONE)
         return true;
     p->maker = m.call;
-    if (m.call->kind != MS_NODE_PRIMITIVE)
-        return build_objects(&m, p);
-    const ms_shape_rule rule = m.call->primitive->shape;
-    if (rule == MS_SHAPE_LINEAR || rule == MS_SHAPE_NORM)
-        p->width = ms_making_dim(&m, 0).value;
-    const uint32_t count = model->tape->parameters.count;
-    m.call->primitive->make(&m);
-    if (!m.call->primitive->call && model->tape->parameters.count > count)
-        ms_parameter_move_last(model, o->first_parameter++);
-    return model->tape->status == MS_OK;
+    if (m.call->kind == MS_NODE_PRIMITIVE)
+        return build_row(&m);
+    return m.call->kind == MS_NODE_COMPREHENSION && m.call->primitive ? build_rows(&m)
+                                                                      : build_objects(&m, p);
 }
 
 static bool build_object(ms_model *model, ms_object *root, ms_object *o)
@@ -125,7 +156,7 @@ static void initialise(ms_model *model, ms_object *o)
     const ms_family_function *function = o->klass->init_weights;
     const ms_value none[MS_FAMILY_NAMES] = {0};
     for (uint32_t i = 0; i < o->klass->field_count; i++)
-        for (uint32_t k = 0; k < o->parts[i].count; k++)
+        for (uint32_t k = 0; o->parts[i].objects && k < o->parts[i].count; k++)
             initialise(model, &o->parts[i].objects[k]);
     if (function && !ms_idle(model->tape))
         ms_value_consume(model->tape, &((ms_family_program *)model->modules)->pool,

@@ -130,7 +130,8 @@ static bool has_positional(const ms_text_node *node)
 }
 
 /* A layer, under its treatment: its second positional argument is saved as its input is, and so are
- * several; those with keywords are kept in the order in which they stand. */
+ * several; those with keywords are kept in the order in which they stand; a dict is what layers
+ * share. */
 static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const ms_text_node *node,
                            ms_tensor input)
 {
@@ -139,14 +140,19 @@ static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const m
     uint32_t held = 0;
     for (uint32_t i = 2; i < node->count; i++) {
         ms_value *given = &o->given[node->places[i]];
-        if (given->kind == MS_VALUE_LIST)
+        if (given->kind == MS_VALUE_LIST && given->items->is_dict)
+            ms_dict_share(f, node->items[i], &region, given->items);
+        else if (given->kind == MS_VALUE_LIST)
             keep_tuple(f, node->items[i], o, node->places[i], given->items, &region, &held);
         else if (node->items[i]->keyword || region.saves_held)
             hold(f, node->items[i], &region, &held, given->tensor);
         else
             region.positional = &given->tensor;
     }
-    return with_handed(f, node, ms_layer_call(f->model, &region, input));
+    ms_shared_retain(region.shared);
+    const ms_tensor states = ms_layer_call(f->model, &region, input);
+    ms_shared_release(f->model->tape, region.shared);
+    return with_handed(f, node, states);
 }
 
 /* The first argument of a module that memscope treats is a tensor. */
@@ -190,7 +196,7 @@ ms_family_part *ms_frame_part_of(ms_frame *f, const ms_object *object)
 {
     for (uint32_t i = 0; i < f->self->klass->field_count; i++) {
         ms_family_part *p = &f->self->parts[i];
-        if (p->is_list && object >= p->objects && object < p->objects + p->count)
+        if (p->is_list && p->objects && object >= p->objects && object < p->objects + p->count)
             return p;
     }
     return NULL;
@@ -282,7 +288,7 @@ static bool find_called(ms_frame *f, const ms_text_node *node, ms_family_part **
         *object = value.kind == MS_VALUE_MODULE ? value.object : NULL;
         ms_value_consume(f->model->tape, ms_frame_pool(f), value);
     }
-    if (*part && (*part)->maker && (*object || !(*part)->objects))
+    if (*part && (*part)->maker && (*object || !((*part)->objects || (*part)->parts)))
         return true;
     ms_frame_fail(f, called, *part ? "this module is None here" : "this cannot be called");
     return false;
@@ -328,7 +334,15 @@ ms_value ms_frame_call(ms_frame *f, const ms_text_node *node)
     set_defaults(node->function, args);
     for (uint32_t i = 1; i < node->count; i++)
         args[node->places[i]] = ms_frame_value(f, node->items[i]);
-    return run_function(f->model, f->self, node->function, args);
+    if (node->items[0]->kind != MS_NODE_FIELD)
+        return run_function(f->model, f->self, node->function, args);
+    ms_object *o = f->self->parts[node->items[0]->index].objects;
+    if (!o)
+        return ms_frame_failed(f, node, "this module is None here");
+    const uint32_t previous = ms_scope_enter(f->model->tape, o->scope);
+    const ms_value result = run_function(f->model, o, node->function, args);
+    f->model->tape->scope = previous;
+    return result;
 }
 
 /* ---- statements ---- */
@@ -421,22 +435,6 @@ static flow run_with(ms_frame *f, const ms_text_statement *s, ms_value *returned
     return result;
 }
 
-/* x[...] = y: the name gets the tensor that the copy made of it. */
-static void set_items(ms_frame *f, const ms_text_statement *s)
-{
-    const ms_text_node *target = s->targets[0], *name = target->items[0];
-    ms_tape *tape = f->model->tape;
-    const ms_tensor source = ms_frame_tensor(f, s->value);
-    const ms_tensor base = ms_frame_tensor(f, name);
-    if (ms_idle(tape))
-        return;
-    if (name->kind != MS_NODE_LOCAL || !source || !base) {
-        ms_frame_fail(f, target, "a tensor's part is set to a tensor, by a local name");
-        return;
-    }
-    ms_frame_bind(f, name->index, ms_value_of_tensor(ms_copy_into(tape, base, source)));
-}
-
 static void take_results(ms_frame *f, const ms_text_statement *s, ms_value *returned)
 {
     if (f->model->tape->stopped) /* an exception is on its way: nothing is returned */
@@ -452,7 +450,8 @@ static flow run_statement(ms_frame *f, const ms_text_statement *s, ms_value *ret
         assign(f, s);
         return NEXT;
     case MS_STATEMENT_SET:
-        set_items(f, s);
+    case MS_STATEMENT_ADD:
+        ms_frame_set_items(f, s);
         return NEXT;
     case MS_STATEMENT_CALL:
         ms_value_consume(f->model->tape, ms_frame_pool(f), ms_frame_value(f, s->value));

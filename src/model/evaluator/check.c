@@ -50,6 +50,12 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION:
+        if (value->primitive && ms_family_range_count(&facts, value) > MS_FAMILY_MODULES)
+            return fail(value->items[1], "are too many modules of a list",
+                        (double)ms_family_range_count(&facts, value), err);
+        if (value->primitive)
+            return check_value(facts, value->items[0], err);
+        /* fallthrough */
     case MS_NODE_LIST: {
         const bool of_layers = value->kind == MS_NODE_COMPREHENSION;
         uint32_t first;
@@ -121,6 +127,7 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
         bool lacks_it; /* where the rule is true */
     } rules[] = {{text->slides, MS_LAYER_SLIDES, false},
                  {text->sparse, MS_LAYER_SPARSE, false},
+                 {text->sparse_gate, MS_LAYER_SPARSE_GATE, false},
                  {text->attends, MS_LAYER_TOKEN_MIXER, true}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].rule) {

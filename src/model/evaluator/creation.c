@@ -3,6 +3,7 @@
  * Functions of PyTorch that make tensors of sizes, and what memscope knows of the pass that runs.
  */
 #include <math.h>
+#include <string.h>
 
 #include "model/blocks/cache.h"
 #include "model/blocks/packed/quantized.h"
@@ -47,11 +48,14 @@ MS_OPERATION(apply_full)
     return apply_empty(f, call, sizes);
 }
 
-/* A number, as a tensor of no dimension. */
+/* A number, as a tensor of no dimension; of the host's, operators of the device read the number. */
 MS_OPERATION(apply_tensor)
 {
+    const bool of_host = a[2].kind == MS_VALUE_TEXT && strcmp(a[2].text, "cpu") == 0;
     if (a[0].kind != MS_VALUE_NUMBER)
         return ms_frame_failed(f, call, "a number is wanted here");
+    if (of_host && !f->model->tape->on_cpu)
+        return a[0];
     return ms_value_of_tensor(ms_empty(f->model->tape, (ms_shape){0}, type_of(a[1], MS_DTYPE_F32)));
 }
 
@@ -75,15 +79,28 @@ MS_OPERATION(apply_arange)
                                        type_of(a[3], MS_DTYPE_I64)));
 }
 
-/* Copies along each dimension: of what needs no gradient. */
+/* repeat(n, 1, 1) of two dimensions, and so on */
+static bool repeats_whole(const ms_shape *times, uint32_t rank)
+{
+    bool are_ones = times->rank == rank + 1;
+    for (uint32_t i = 1; i < times->rank; i++)
+        are_ones &= times->dims[i].value == 1;
+    return are_ones;
+}
+
+/* Copies along each dimension: of what needs a gradient, of the whole. */
 MS_OPERATION(apply_repeat)
 {
     ms_tape *tape = f->model->tape;
     ms_shape times;
-    if (a[0].kind != MS_VALUE_TENSOR || ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (a[0].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "a tensor is wanted here");
     if (!take_shape(f, call, a[1], &times))
         return (ms_value){0};
+    if (ms_needs_grad(tape, a[0].tensor))
+        return repeats_whole(&times, ms_given_shape(f, a[0])->rank)
+                   ? ms_value_of_tensor(ms_repeat_first(tape, a[0].tensor, times.dims[0]))
+                   : ms_frame_failed(f, call, "a tensor without gradients is wanted here");
     const ms_tensor_info from = *ms_info(tape, a[0].tensor);
     if (times.rank < from.shape.rank)
         return ms_frame_failed(f, call, "a number for each dimension is wanted here");
@@ -240,6 +257,21 @@ MS_OPERATION(apply_is_eager)
     return ms_value_of_number(f->model->attention == MS_ATTENTION_EAGER);
 }
 
+/* Whether what follows sees the last token of a prompt alone, as its logits are all that is wanted:
+ * then the pass goes on with one. Without a mask a static cache would lose which tokens it may
+ * see. */
+MS_OPERATION(apply_leaves_last)
+{
+    ms_model *m = f->model;
+    const bool are_masks = a[0].kind == MS_VALUE_TENSOR && a[1].kind == MS_VALUE_TENSOR;
+    const bool leaves =
+        m->cache && m->seq.value > 1 && (m->cache->room == 0 || are_masks) && !ms_idle(m->tape);
+    (void)call;
+    if (leaves)
+        m->seq = ms_dim_number(&m->tape->trace->symbols, 1);
+    return ms_value_of_number(leaves);
+}
+
 MS_OPERATION(apply_seen_tokens)
 {
     (void)call, (void)a;
@@ -268,6 +300,7 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("key_tokens", "", "", apply_key_tokens),
     MS_OPERATION_ROW("attention_is_eager", "", "", apply_is_eager),
     MS_OPERATION_ROW("seen_tokens", "", "", apply_seen_tokens),
+    MS_OPERATION_ROW("leaves_last_token", "full_mask sliding_mask", "vv", apply_leaves_last),
 };
 
 const ms_primitive_list ms_creation_rows = {creations, sizeof creations / sizeof *creations};

@@ -9,6 +9,7 @@
 
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
+#include "torch/ops/parts.h"
 
 static bool is_same(ms_value a, ms_value b)
 {
@@ -176,7 +177,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
     }
     switch ((int)node->kind) {
     case MS_NODE_ADD:
-        return in_place ? ms_add_(tape, a, b) : ms_add(tape, a, b);
+        return in_place ? ms_add_to_view(tape, a, b) : ms_add(tape, a, b);
     case MS_NODE_SUBTRACT:
         if (in_place)
             break;

@@ -18,7 +18,8 @@ typedef struct ms_family_program {
     const ms_model_inputs *in; /* of the pass that runs */
     ms_model_outputs *out;
     ms_items_pool pool;
-    ms_value handed; /* what the layer that ran returned behind its states, retained; or none */
+    ms_items *shared; /* the dict that layers of model->shared got; NULL: none is kept */
+    ms_value handed;  /* what the layer that ran returned behind its states, retained; or none */
     ms_value (*evaluate)(ms_frame *frame, const ms_text_node *node); /* ms_family_evaluate */
     uint64_t steps;                                                  /* of the running pass */
     uint32_t frames; /* calls that run, within each other */
@@ -67,6 +68,10 @@ ms_value ms_frame_results(ms_frame *frame, const ms_text_node *node, const ms_re
  * are bound. */
 void ms_frame_values(ms_frame *frame, const ms_text_node *node, uint32_t count, ms_value *values,
                      ms_value *keeper);
+/* items.c: x[...] = y, x[...] += y. */
+void ms_frame_set_items(ms_frame *frame, const ms_text_statement *statement);
+/* The region's layer gets a dict, which lives as long as a checkpoint has it. */
+void ms_dict_share(ms_frame *frame, const ms_text_node *node, ms_region *region, ms_items *dict);
 /* index.c: x[...] of a tensor or a list. `node` has the subscripts behind its first item. Consumes
  * a tensor that floats. */
 ms_value ms_index_value(ms_frame *frame, const ms_text_node *node, ms_value base);

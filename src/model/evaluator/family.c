@@ -119,7 +119,7 @@ static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family
     family->key_count = count;
     family->derive = ms_family_text_derive;
     family->check = ms_family_text_check;
-    if (text->slides || text->sparse || text->attends || text->has_decoder)
+    if (text->slides || text->sparse || text->sparse_gate || text->attends || text->has_decoder)
         family->layer_kind = ms_family_text_kind;
     family->program = &program;
     family->stages = text->root.forward ? NULL : &ms_family_text_stages;

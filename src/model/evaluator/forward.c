@@ -41,9 +41,11 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
         return;
     }
     ms_object *whole = p->model->objects;
+    const ms_dim seq = model->seq;
     ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden =
         ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
+    model->seq = seq; /* of which leaves_last_token() may have left one */
     check_hidden(model, whole, *hidden);
     ms_tensor *auxiliary = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &p->head->linear, *hidden, in, out);
@@ -65,7 +67,7 @@ static ms_family_part *layers_of(const ms_model *model)
     const ms_family_program *p = model->modules;
     const ms_object *whole = p->model->objects;
     for (uint32_t i = 0; i < whole->klass->field_count; i++)
-        if (whole->parts[i].is_list)
+        if (whole->parts[i].is_list && whole->parts[i].objects)
             return &whole->parts[i];
     return NULL;
 }

@@ -56,7 +56,8 @@ static ms_text_facts facts_of(const ms_frame *f)
                            .looped = f->looped ? f->looped->number : MS_NONE,
                            .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
                            .is_first_stage = p->is_first_stage,
-                           .is_last_stage = p->is_last_stage};
+                           .is_last_stage = p->is_last_stage,
+                           .is_evaluating = f->model->tape->is_evaluating};
 }
 
 /* A number of the config: a size has its symbol. */

@@ -258,6 +258,7 @@ OF_ONE(run_exp, ms_exp)
 OF_ONE(run_rsqrt, ms_rsqrt)
 OF_ONE(run_square, ms_pow)
 OF_ONE(run_contiguous, ms_contiguous)
+OF_ONE(run_clone, ms_clone)
 OF_ONE(run_negative, ms_neg)
 
 enum { ANY = MS_RESULTS_WANTED };
@@ -408,6 +409,7 @@ static const ms_primitive functions[] = {
     OPERATES("rsqrt", run_rsqrt),
     OPERATES("square", run_square),
     OPERATES("contiguous", run_contiguous),
+    OPERATES("clone", run_clone),
     OPERATES("negative", run_negative),
 };
 

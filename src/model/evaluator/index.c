@@ -89,6 +89,11 @@ static ms_dim dim_at(const taking *t)
     return ms_info(t->frame->model->tape, t->tensor)->shape.dims[t->dim];
 }
 
+static bool is_half(ms_symbols *s, ms_dim whole, ms_dim part)
+{
+    return whole.value == 2 * part.value && part.symbol == ms_dim_half(s, whole).symbol;
+}
+
 /* The size that a bound is, with its symbol where nothing was cut off. */
 static ms_dim length_of(taking *t, const ms_text_node *slice, uint64_t first, uint64_t end)
 {
@@ -104,7 +109,7 @@ static ms_dim length_of(taking *t, const ms_text_node *slice, uint64_t first, ui
         slice->items[0]->kind != MS_NODE_NEGATIVE) {
         const ms_dim left_out = ms_frame_dim(t->frame, slice->items[0]);
         if (left_out.value == first)
-            return ms_dim_rest(s, whole, left_out);
+            return is_half(s, whole, left_out) ? left_out : ms_dim_rest(s, whole, left_out);
     }
     return end - first == whole.value                               ? whole
            : whole.value % 2 == 0 && end - first == whole.value / 2 ? ms_dim_half(s, whole)
@@ -138,14 +143,15 @@ static void take_slice(taking *t, const ms_text_node *slice)
     t->dim++;
 }
 
-/* A tensor of whole numbers picks rows of the first dimension. */
+/* A tensor of whole numbers picks rows of the first dimension, in its own shape. */
 static void take_rows(taking *t, const ms_text_node *node, ms_tensor rows, bool is_only)
 {
     ms_tape *tape = t->frame->model->tape;
     const ms_tensor_info *info = ms_info(tape, rows);
-    if (info->dtype != MS_DTYPE_I64 || info->shape.rank != 1 || t->dim != 0 || !is_only) {
+    const uint32_t rank = info->shape.rank + ms_info(tape, t->tensor)->shape.rank - 1;
+    if (info->dtype != MS_DTYPE_I64 || rank > MS_MAX_RANK || t->dim != 0 || !is_only) {
         ms_frame_fail(t->frame, node,
-                      "one row of ids in the first place is what is known of tensors in [...]");
+                      "ids alone, in the first place, are what is known of tensors in [...]");
         return;
     }
     t->tensor = ms_index_rows(tape, t->tensor, rows);
@@ -234,7 +240,10 @@ ms_value ms_index_value(ms_frame *f, const ms_text_node *node, ms_value base)
     if (base.kind == MS_VALUE_MODULE && base.part->is_list && !base.object && node->count == 2) {
         const double place = ms_frame_number(f, node->items[1], -1);
         if (place >= 0 && place < base.part->count) {
-            base.object = &base.part->objects[(uint32_t)place];
+            if (base.part->parts)
+                base.part = &base.part->parts[(uint32_t)place];
+            else
+                base.object = &base.part->objects[(uint32_t)place];
             return base;
         }
     }

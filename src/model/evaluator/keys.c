@@ -20,6 +20,11 @@ typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } 
         name, MEMBER(member), OF_COUNTS, most, MS_FAMILY_DIM_NAMED, symbol                         \
     }
 #define PLAIN MS_FAMILY_DIM_OWN
+/* The same where it may be 0. */
+#define LETTER(name, member, most, symbol)                                                         \
+    {                                                                                              \
+        name, MEMBER(member), OF_COUNTS, most, PLAIN, symbol                                       \
+    }
 
 static const struct {
     const char *name;
@@ -33,7 +38,7 @@ static const struct {
     KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
     KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
           MS_FAMILY_DIM_INTERMEDIATE),
-    KNOWN("num_hidden_layers", num_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    LETTER("num_hidden_layers", num_layers, MAX_LAYERS, "L"),
     KNOWN("num_encoder_layers", encoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
     KNOWN("num_decoder_layers", decoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
     NAMED("num_mel_bins", mel_bins, MAX_HIDDEN, "M"),
@@ -84,6 +89,19 @@ static const struct {
     KNOWN("conv_kernel", convolution_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_NUMBER),
     KNOWN("feed_forward_size", mlp_width, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
+    KNOWN("num_kv_shared_layers", sharing_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
+    LETTER("global_head_dim", wide_head_dim, MAX_HEAD_DIM, "Dw"),
+    LETTER("num_global_key_value_heads", wide_kv_heads, MAX_HEADS, "Hw"),
+    KNOWN("attention_k_eq_v", keys_are_values, OF_TRUTHS, 1, PLAIN),
+    KNOWN("enable_moe_block", has_experts, OF_TRUTHS, 1, PLAIN),
+    KNOWN("use_bidirectional_attention", sees_all, OF_TRUTHS, 1, PLAIN),
+    LETTER("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
+    LETTER("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
+    LETTER("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
+    LETTER("altup_num_inputs", altup_streams, 6, "N"),
+    KNOWN("altup_correct_scale", scales_corrected, OF_TRUTHS, 1, PLAIN),
+    KNOWN("altup_active_idx", active_stream, OF_COUNTS, 6, MS_FAMILY_DIM_NUMBER),
+    KNOWN("altup_coef_clip", clips_coefficients, OF_TRUTHS, 1, PLAIN),
     KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
     KNOWN("is_encoder_decoder", is_encoder_decoder, OF_TRUTHS, 1, PLAIN),
     KNOWN("gates_mlp", gates_mlp, OF_TRUTHS, 1, PLAIN),
@@ -139,6 +157,7 @@ static const struct {
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
     {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
+    {"sparse_gates", MS_KEY_SPARSE_GATES, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
@@ -361,6 +380,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
                   : strcmp(node->keyword, "required") == 0 ? &row->required
                   : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
+                  : strcmp(node->keyword, "listed") == 0   ? &row->may_be_list
                                                            : NULL;
     if (truth && node->kind == MS_NODE_TRUTH) {
         *truth = node->number > 0;
@@ -368,7 +388,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
     }
     ms_family_fail(r->reading, node,
                    "a key has null=, least=, most= (no more than %llu here), learned=True, "
-                   "required=True, text=True and symbol=, layer_types() has mixer=",
+                   "required=True, text=True, listed=True and symbol=, layer_types() has mixer=",
                    (unsigned long long)most);
     return false;
 }
@@ -507,7 +527,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), sides(...), layer_types(), "
-                   "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), rope(), "
+                   "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), "
+                   "sparse_gates(), rope(), "
                    "choice(...), derived(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;
@@ -523,6 +544,15 @@ static bool is_size(const ms_family_key *key)
            key->row.offset == MEMBER(decoder_layers);
 }
 
+/* num_experts = count(0, null=0): there may be none. */
+static bool may_have_none(const ms_family_key *key)
+{
+    const bool is_of_experts = key->dim == MS_FAMILY_DIM_EXPERTS ||
+                               key->dim == MS_FAMILY_DIM_CHOSEN || key->dim == MS_FAMILY_DIM_EXPERT;
+    return is_of_experts && key->row.default_kind == MS_DEFAULT_VALUE &&
+           key->row.default_value >= 0 && key->row.default_value < 1;
+}
+
 static bool has_size(const ms_key *row)
 {
     const bool default_is_size =
@@ -533,10 +563,14 @@ static bool has_size(const ms_key *row)
            (row->default_kind != MS_DEFAULT_VALUE || row->default_value <= (double)row->maximum);
 }
 
-/* choice("cls", "mean", "classifier_pooling"): true for the second word. */
-static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
+/* choice("cls", "mean", "classifier_pooling"): true for the second word; null=None: or null. */
+static bool read_choice(ms_resolver *r, ms_text_node *call, ms_key *row)
 {
     uint32_t spellings = 0;
+    const ms_text_node *last = call->items[call->count - 1];
+    row->may_be_null =
+        last->kind == MS_NODE_NONE && last->keyword && !strcmp(last->keyword, "null");
+    call->count -= row->may_be_null;
     bool is_right = call->count >= 3;
     for (uint32_t i = 1; i < call->count && is_right; i++)
         is_right = call->items[i]->kind == MS_NODE_STRING && !call->items[i]->keyword;
@@ -544,6 +578,8 @@ static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
         ms_family_fail(r->reading, call, "two words are wanted here, and spellings of the key");
         return false;
     }
+    if (row->may_be_null && row->offset == MEMBER(sees_all))
+        row->given_offset = MEMBER(sees_ahead);
     row->choices[0] = call->items[1]->text;
     row->choices[1] = call->items[2]->text;
     for (uint32_t i = 3; i < call->count; i++)
@@ -590,7 +626,7 @@ static const char *symbol_of(const ms_text_node *call)
 
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
-    const ms_text_node *call = s->value;
+    ms_text_node *call = s->value;
     const ms_text_node *name = call->kind == MS_NODE_CALL ? call->items[0] : call;
     size_t i = 0;
     if (call->kind == MS_NODE_CALL && s->kind == MS_STATEMENT_ASSIGN && is_name_of(name, "derived"))
@@ -616,7 +652,7 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
                                       : !read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
-    if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
+    if (is_size(&key) && !may_have_none(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;
     }

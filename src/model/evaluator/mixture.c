@@ -99,7 +99,12 @@ static void call_rotary_halves(ms_frame *f, ms_family_part *p, const ms_tensor *
 static void make_buffer(const ms_making *m)
 {
     const ms_dtype dtype = ms_making_truth(m, 1, false) ? MS_DTYPE_F32 : m->model->run->dtype;
-    m->part->tensors[0] = ms_buffer_new(m->model, MS_SHAPE(ms_making_dim(m, 0)), dtype, m->name);
+    const ms_shape shape = m->call->items[0] ? MS_SHAPE(ms_making_dim(m, 0)) : (ms_shape){0};
+    const uint32_t previous = m->model->tape->scope;
+    if (ms_making_truth(m, 2, false)) /* else reports count it as no layer's */
+        ms_scope_enter(m->model->tape, m->scope);
+    m->part->tensors[0] = ms_buffer_new(m->model, shape, dtype, m->name);
+    m->model->tape->scope = previous;
 }
 
 static void make_parameter_fp32(const ms_making *m)
@@ -258,8 +263,8 @@ static const ms_primitive rows[] = {
     {.name = "saved_in_passing", .parameters = "x", .types = "t", .run = run_saved_in_passing},
     {.name = "router_logits", .parameters = "x", .types = "t", .run = run_router_logits},
     {.name = "buffer",
-     .parameters = "size fp32",
-     .types = "d|n",
+     .parameters = "size fp32 of_layer",
+     .types = "|dnn",
      .results = 1,
      .make = make_buffer},
     {.name = "parameter_fp32",

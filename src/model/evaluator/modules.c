@@ -7,6 +7,8 @@
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "model/blocks/host/host_modules.h"
+#include "model/blocks/powered_norm.h"
+#include "model/blocks/rotary_proportional.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
@@ -135,6 +137,19 @@ CALL(call_fp32_layer_norm)
     r->items[0] = ms_fp32_layer_norm_call(f->model, &p->norm, a[0]);
 }
 
+static void make_powered_rms_norm(const ms_making *m)
+{
+    if (ms_making_truth(m, 2, true))
+        make_norm(m, false);
+    else
+        m->part->norm.scope = ms_scope_add(m->model->tape, m->scope, m->name, MS_NONE);
+}
+
+CALL(call_powered_rms_norm)
+{
+    r->items[0] = ms_powered_norm_call(f->model, &p->norm, a[0]);
+}
+
 CALL(call_layer_norm)
 {
     r->items[0] = ms_layer_norm_call(f->model, &p->norm, a[0]);
@@ -162,11 +177,16 @@ CALL(call_embedding)
 {
     const uint32_t previous = ms_scope_enter(f->model->tape, p->scope);
     r->items[0] = ms_embedding(f->model->tape, p->tensors[0], a[0]);
+    if (p->tensors[1]) {
+        const ms_dtype dtype = (ms_dtype)ms_info(f->model->tape, p->tensors[0])->dtype;
+        r->items[0] =
+            ms_mul(f->model->tape, r->items[0], ms_to(f->model->tape, p->tensors[1], dtype));
+    }
     f->model->tape->scope = previous;
 }
 
 /* tensors[1]: a buffer of one element, by which the rows are multiplied. */
-static void make_token_embedding(const ms_making *m)
+static void make_scaled_embedding(const ms_making *m)
 {
     make_embedding(m);
     if (!ms_making_truth(m, 2, false))
@@ -292,6 +312,21 @@ static bool has_kind(const ms_model *model, int slides)
                   : ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
 }
 
+/* Heads of layers without a window are of another width, and turn by a share of it. */
+static void make_rotary_of_wide(const ms_making *m)
+{
+    ms_symbols *s = &m->model->tape->trace->symbols;
+    const ms_text_facts facts = {.config = m->model->config, .layer = MS_NONE};
+    const ms_dim width = ms_making_dim(m, 0);
+    const double share = m->call->items[1] ? ms_family_number(&facts, m->call->items[1]) : 1;
+    const uint64_t turned = (uint64_t)(share * (double)width.value / 2);
+    const ms_dim counts[] = {ms_dim_number(s, width.value / 2),
+                             ms_dim_number(s, m->model->config->head_dim / 2)};
+    const bool there[] = {has_kind(m->model, 0), has_kind(m->model, 1)};
+    m->part->scope =
+        ms_rotary_of_two_new(m->model, m->scope, there, counts, turned, m->part->tensors);
+}
+
 static void make_rotary_by_kind(const ms_making *m)
 {
     ms_tensor made[2] = {0}, originals[2] = {0};
@@ -299,6 +334,10 @@ static void make_rotary_by_kind(const ms_making *m)
     uint32_t count = 0;
     for (int i = 0; i < 2; i++)
         count += has_kind(m->model, i);
+    if (m->call->items[0]) {
+        make_rotary_of_wide(m);
+        return;
+    }
     ms_rotary_new(m->model, m->scope, count, made, originals);
     for (int i = 0, k = 0; i < 2; i++)
         if (has_kind(m->model, i)) {
@@ -392,22 +431,39 @@ static const ms_primitive modules[] = {
            call_weight_last_rms_norm, "t"),
     MODULE("rms_norm_centered", NORM, "width rows", "d|d", make_rms_norm, call_centered_rms_norm,
            "t"),
+    MODULE("rms_norm_powered", NORM, "width rows elementwise_affine", "d|dn", make_powered_rms_norm,
+           call_powered_rms_norm, "t"),
     MODULE("layer_norm", NORM, "width rows elementwise_affine bias", "d|dnn", make_layer_norm,
            call_layer_norm, "t"),
     MODULE("layer_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_layer_norm, "t"),
-    MODULE("embedding", ROWS, "rows width", "dd", make_embedding, call_embedding, "t"),
+    MODULE("embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding, call_embedding,
+           "t"),
     MODULE("frozen_embedding", ROWS, "rows width", "dd", make_frozen_embedding, call_embedding,
            "t"),
     MODULE("indexed_embedding", ROWS, "rows width", "dd", make_embedding, call_indexed_embedding,
            "t"),
-    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_token_embedding,
+    MODULE("token_embedding", ROWS, "rows width scaled", "dd|n", make_scaled_embedding,
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
     TABLES("rotary_complex", 1, make_rotary, call_rotary_complex),
     TABLES("rotary_of_grids", 2, make_rotary, call_rotary_of_grids),
-    TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
-    TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),
+    {.name = "rotary_by_kind",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "width share",
+     .types = "|dn",
+     .results = 4,
+     .make = make_rotary_by_kind,
+     .call = call_rotary_by_kind,
+     .call_types = "tt"},
+    {.name = "rotary_by_kind_fp32",
+     .shape = MS_SHAPE_TABLES,
+     .parameters = "width share",
+     .types = "|dn",
+     .results = 4,
+     .make = make_rotary_by_kind,
+     .call = call_rotary_by_kind_fp32,
+     .call_types = "tt"},
     {.name = "parameter",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "size size2 size3 size4",

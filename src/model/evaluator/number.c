@@ -15,6 +15,10 @@ static const struct {
 } names[] = {{"slides", MS_FACT_SLIDES, true},
              {"is_sparse", MS_FACT_IS_SPARSE, true},
              {"rotates", MS_FACT_ROTATES, true},
+             {"has_sparse_gate", MS_FACT_SPARSE_GATE, true},
+             {"reads_keys", MS_FACT_READS_KEYS, true},
+             {"stores_keys", MS_FACT_STORES_KEYS, true},
+             {"training", MS_FACT_TRAINING, true},
              {"decodes", MS_FACT_DECODES, true},
              {"attends", MS_FACT_ATTENDS, true},
              {"layer_number", MS_FACT_NUMBER, true},
@@ -101,6 +105,14 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return (kind & MS_LAYER_SPARSE) != 0;
     case MS_FACT_ROTATES:
         return !(kind & MS_LAYER_NO_ROTARY);
+    case MS_FACT_SPARSE_GATE:
+        return (kind & MS_LAYER_SPARSE_GATE) != 0;
+    case MS_FACT_READS_KEYS:
+        return layer < config->num_layers && ms_layer_reads_keys(config, layer);
+    case MS_FACT_STORES_KEYS:
+        return layer < config->num_layers && ms_layer_stores_keys(config, layer);
+    case MS_FACT_TRAINING:
+        return !facts->is_evaluating;
     case MS_FACT_DECODES:
         return (kind & MS_LAYER_DECODES) != 0;
     case MS_FACT_NUMBER: /* in its list */
@@ -198,6 +210,14 @@ double ms_family_number(const ms_text_facts *facts, const ms_text_node *node)
         return (a < (double)UINT64_MAX) == (node->kind == MS_NODE_IS_NOT);
     const double b = ms_family_number(facts, node->items[1]);
     return ms_numbers_operate(node->kind, a, b);
+}
+
+uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *list)
+{
+    const ms_text_node *range = list->items[1];
+    const double first = range->count > 2 ? ms_family_number(facts, range->items[1]) : 0;
+    const double count = ms_family_number(facts, range->items[range->count - 1]) - first;
+    return count > 0 ? (uint64_t)count : 0;
 }
 
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node)

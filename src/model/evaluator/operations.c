@@ -85,6 +85,7 @@ MS_OPERATION(apply_bool)
     }
 OF_ELEMENTS(apply_sin, ms_sin)
 OF_ELEMENTS(apply_cos, ms_cos)
+OF_ELEMENTS(apply_erfinv, ms_erfinv)
 OF_ELEMENTS(apply_log, ms_log)
 
 /* Of the same shape and type, without an operator of its own here. */
@@ -153,13 +154,34 @@ MS_OPERATION(apply_sum)
     return ms_value_of_tensor(ms_sum_dim(f->model->tape, a[0].tensor, dim, ms_given_true(a[2])));
 }
 
+/* Of the last dimension with keepdim=True, or of the first without. */
 MS_OPERATION(apply_mean)
 {
-    if (!ms_given_tensor(f, call, a[0]) || !ms_given_last(f, call, a[0], a[1]))
+    const bool is_first = a[1].kind == MS_VALUE_NUMBER && a[1].number >= 0 && a[1].number < 1;
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    if (is_first && ms_given_shape(f, a[0])->rank > 1 && !ms_given_true(a[2]))
+        return ms_value_of_tensor(ms_mean_first(f->model->tape, a[0].tensor));
+    if (!ms_given_last(f, call, a[0], a[1]))
         return (ms_value){0};
     if (!ms_given_true(a[2]))
         return ms_frame_failed(f, call, "keepdim=True is wanted here");
     return ms_value_of_tensor(ms_mean_last(f->model->tape, a[0].tensor));
+}
+
+MS_OPERATION(apply_std)
+{
+    if (!ms_given_tensor(f, call, a[0]) || !ms_given_last(f, call, a[0], a[1]))
+        return (ms_value){0};
+    if (!ms_given_true(a[2]) || a[3].kind != MS_VALUE_NUMBER || ms_given_true(a[3]))
+        return ms_frame_failed(f, call, "keepdim=True and unbiased=False are wanted here");
+    return ms_value_of_tensor(ms_std_last(f->model->tape, a[0].tensor));
+}
+
+MS_OPERATION(apply_sqrt)
+{
+    return ms_given_tensor(f, call, a[0]) ? ms_value_of_tensor(ms_sqrt(f->model->tape, a[0].tensor))
+                                          : (ms_value){0};
 }
 
 MS_OPERATION(apply_cumsum)
@@ -299,12 +321,15 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("sin", "x", "v", apply_sin),
     MS_OPERATION_ROW("cos", "x", "v", apply_cos),
+    MS_OPERATION_ROW("erfinv", "x", "v", apply_erfinv),
+    MS_OPERATION_ROW("sqrt", "x", "v", apply_sqrt),
     MS_OPERATION_ROW("log", "x", "v", apply_log),
     MS_OPERATION_ROW("abs", "x", "v", apply_abs),
     MS_OPERATION_ROW("where", "condition x other", "vvv", apply_where),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
-    MS_OPERATION_ROW("mean", "x dim keepdim", "vvv", apply_mean),
+    MS_OPERATION_ROW("mean", "x dim keepdim", "vv|v", apply_mean),
+    MS_OPERATION_ROW("std", "x dim keepdim unbiased", "vvvv", apply_std),
     MS_OPERATION_ROW("cumsum", "x dim", "vv", apply_cumsum),
     MS_OPERATION_ROW("topk", "x k dim sorted", "vv|vv", apply_topk),
     MS_OPERATION_ROW("clamp", "x min max", "v|vv", apply_clamp),

@@ -23,6 +23,7 @@ struct ms_family_part {
     uint64_t width;        /* of what a linear layer or a norm reads */
     bool is_list;
     ms_object *objects;
+    ms_family_part *parts; /* of a list of what rows make */
     ms_linear_module linear;
     ms_norm_module norm;
     ms_tensor tensors[5];

@@ -59,12 +59,16 @@ typedef struct ms_family_key {
 
 /* What a text can ask of a layer or of the run. */
 typedef enum ms_family_fact {
-    MS_FACT_SLIDES, /* the first five: of a layer */
+    MS_FACT_SLIDES, /* these: of a layer */
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
+    MS_FACT_SPARSE_GATE,
+    MS_FACT_READS_KEYS,
+    MS_FACT_STORES_KEYS,
     MS_FACT_DECODES,
     MS_FACT_ATTENDS,
     MS_FACT_NUMBER,
+    MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
     MS_FACT_IS_TIED,
@@ -162,7 +166,7 @@ struct ms_family_text {
     bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
     /* Rules of layers, of the config; NULL: none. */
-    const ms_family_function *slides, *sparse, *attends;
+    const ms_family_function *slides, *sparse, *sparse_gate, *attends;
     ms_text_block checks;                   /* assert statements of the config */
     ms_text_block derive;                   /* of its derive(), before the checks */
     ms_text_block facts;                    /* classes of them: facts.h */
@@ -200,11 +204,13 @@ bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
 typedef struct ms_text_facts {
     const ms_model_config *config;
     uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
-    bool liger_swiglu, is_first_stage, is_last_stage;
+    bool liger_swiglu, is_first_stage, is_last_stage, is_evaluating;
 } ms_text_facts;
 
 /* What an operator makes of two numbers; 0 where it divides by 0. */
 double ms_numbers_operate(ms_node_kind kind, double a, double b);
+/* How many modules a list has: of a range of numbers of the config. */
+uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *list);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
 /* How many modules a field's list has: layers, of an encoder, of its decoder, or all, or modules

@@ -49,7 +49,7 @@ static ms_text_statement *copy_statement(ms_family_reading *r, const ms_text_sta
         return NULL;
     }
     *copy = *s;
-    for (uint32_t i = 0; i < s->target_count; i++)
+    for (uint32_t i = 0; i < MS_FAMILY_NAMES && s->targets[i]; i++)
         copy->targets[i] = copy_node(r, s->targets[i]);
     copy->value = copy_node(r, s->value);
     copy->body = copy->other = (ms_text_block){0};
@@ -257,17 +257,23 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         m->text->derive = s->body;
         return s->target_count == 0 || fail(m, s->place, "derive() has no parameters");
     }
-    const ms_family_function **rule = strcmp(s->text, "slides") == 0      ? &m->text->slides
-                                      : strcmp(s->text, "is_sparse") == 0 ? &m->text->sparse
-                                      : strcmp(s->text, "attends") == 0   ? &m->text->attends
-                                                                          : NULL;
+    const struct {
+        const char *name;
+        const ms_family_function **rule;
+    } rules[] = {{"slides", &m->text->slides},
+                 {"is_sparse", &m->text->sparse},
+                 {"has_sparse_gate", &m->text->sparse_gate},
+                 {"attends", &m->text->attends}};
+    size_t place = 0;
+    while (place < sizeof rules / sizeof *rules && strcmp(rules[place].name, s->text) != 0)
+        place++;
     ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
     if (!f)
         return fail(m, s->place, "out of memory");
-    if (!rule)
+    if (place == sizeof rules / sizeof *rules)
         return fail(m, s->place,
-                    "a config has the rules slides(layer), is_sparse(layer), attends(layer) and "
-                    "derive()");
+                    "a config has the rules slides(layer), is_sparse(layer), "
+                    "has_sparse_gate(layer), attends(layer) and derive()");
     const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
                          s->body.items[0]->kind == MS_STATEMENT_RETURN &&
                          s->body.items[0]->value->kind != MS_NODE_TUPLE;
@@ -275,7 +281,7 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         return fail(m, s->place, "a rule has one parameter, and returns one expression");
     *f = (ms_family_function){.name = s->text, .text = s, .parameter_count = 1};
     f->parameters[0] = s->targets[0]->text;
-    *rule = f;
+    *rules[place].rule = f;
     return true;
 }
 
@@ -291,7 +297,8 @@ static bool read_config(merge *m, const ms_text_statement *s)
     if (!is_like) {
         m->text->key_count = m->text->own_keys = m->text->derived_count = 0;
         m->text->checks.count = m->text->derive.count = 0;
-        m->text->slides = m->text->sparse = m->text->attends = NULL;
+        m->text->slides = m->text->sparse = NULL;
+        m->text->sparse_gate = m->text->attends = NULL;
     }
     for (uint32_t i = 0; i < s->body.count; i++) {
         ms_text_statement *inner = s->body.items[i];

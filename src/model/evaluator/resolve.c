@@ -328,13 +328,33 @@ static ms_family_type resolve_method(ms_resolver *r, ms_text_node *node, uint32_
     return row->apply ? MS_TYPE_ANY : check_results(r, node, row->results, wanted);
 }
 
+/* self.FIELD.NAME of a module of the text: its own function; NULL: there is none such. */
+static const ms_family_function *function_of_field(const ms_resolver *r, const ms_text_node *called)
+{
+    const ms_text_node *of = called->items[0];
+    const bool is_field = of->kind == MS_NODE_MEMBER && is_name(of->items[0], "self");
+    const uint32_t field = is_field ? ms_class_field(r->klass, of->text) : MS_FAMILY_FIELDS;
+    const ms_text_node *value = field < MS_FAMILY_FIELDS ? r->klass->fields[field].value : NULL;
+    const ms_family_class *klass =
+        value && value->kind != MS_NODE_COMPREHENSION ? ms_made_class(value) : NULL;
+    const ms_family_function *callee = ms_class_find(klass, called->text);
+    return callee && callee->is_plain ? callee : NULL;
+}
+
 static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, uint32_t wanted)
 {
     ms_text_node *called = node->items[0];
     const bool is_self = called->kind == MS_NODE_MEMBER && is_name(called->items[0], "self");
     const bool is_loop = called->kind == MS_NODE_NAME && r->loop && is_name(called, r->loop);
-    if (called->kind == MS_NODE_MEMBER && !is_self)
-        return resolve_method(r, node, wanted);
+    if (called->kind == MS_NODE_MEMBER && !is_self) {
+        const ms_family_function *callee = r->function ? function_of_field(r, called) : NULL;
+        if (!callee)
+            return resolve_method(r, node, wanted);
+        node->items[0] = called->items[0];
+        return ms_resolve(r, node->items[0], 1) == MS_TYPE_WRONG
+                   ? MS_TYPE_WRONG
+                   : resolve_function(r, node, callee);
+    }
     if (is_self && r->function && ms_class_field(r->klass, called->text) == MS_FAMILY_FIELDS) {
         const ms_family_function *callee = ms_class_find(r->klass, called->text);
         if (callee)

@@ -59,25 +59,28 @@ static bool resolve_modules(ms_resolver *r, const ms_text_node *node)
     return true;
 }
 
-/* [Layer() for layer in range(num_hidden_layers)] */
+/* [Layer() for layer in range(num_hidden_layers)]; of what rows make, any number. */
 static bool resolve_list(ms_resolver *r, ms_text_node *node)
 {
     ms_text_node *range = node->items[1];
-    const bool is_range = range->kind == MS_NODE_CALL && range->count == 2 &&
-                          range->items[0]->kind == MS_NODE_NAME &&
-                          strcmp(range->items[0]->text, "range") == 0;
-    if (!is_range || !ms_resolve_number(r, range->items[1]) || !counts_layers(range->items[1])) {
+    bool is_range = range->kind == MS_NODE_CALL && (range->count == 2 || range->count == 3) &&
+                    range->items[0]->kind == MS_NODE_NAME &&
+                    strcmp(range->items[0]->text, "range") == 0;
+    for (uint32_t i = 1; is_range && i < range->count; i++)
+        is_range = ms_resolve_number(r, range->items[i]);
+    if (!ms_resolve_field(r, node->items[0]))
+        return false;
+    if (is_range && node->items[0]->kind == MS_NODE_PRIMITIVE && node->items[0]->primitive->call) {
+        node->primitive = node->items[0]->primitive;
+        return true;
+    }
+    if (!is_range || range->count > 2 || !counts_layers(range->items[1]))
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "
                        "range(num_hidden_layers) is wanted here");
-        return false;
-    }
-    if (!ms_resolve_field(r, node->items[0]))
-        return false;
-    if (ms_made_class(node->items[0]))
-        return true;
-    ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
-    return false;
+    else if (!ms_made_class(node->items[0]))
+        ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
+    return r->reading->status == MS_OK;
 }
 
 bool ms_resolve_field(ms_resolver *r, ms_text_node *node)

@@ -46,7 +46,7 @@ static const ms_text_node *list_of(const ms_resolver *r, const ms_text_node *nod
                            strcmp(node->items[0]->text, "self") == 0;
     const uint32_t field = is_member ? ms_class_field(r->klass, node->text) : MS_FAMILY_FIELDS;
     const ms_text_node *value = field < MS_FAMILY_FIELDS ? r->klass->fields[field].value : NULL;
-    return value && value->kind == MS_NODE_COMPREHENSION ? value : NULL;
+    return value && value->kind == MS_NODE_COMPREHENSION && ms_made_class(value) ? value : NULL;
 }
 
 /* Names that comprehensions in an expression bind. */
@@ -213,6 +213,7 @@ static bool resolve_statement(ms_resolver *r, ms_text_statement *s)
     case MS_STATEMENT_ASSIGN:
         return resolve_assignment(r, s);
     case MS_STATEMENT_SET:
+    case MS_STATEMENT_ADD:
         return resolve_value(r, s->value, 1) && resolve_value(r, s->targets[0], 1);
     case MS_STATEMENT_CALL:
         return resolve_value(r, s->value, 0);

@@ -251,5 +251,5 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
         return false;
     r.klass = NULL;
     return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse) &&
-           resolve_rule(&r, text->attends);
+           resolve_rule(&r, text->sparse_gate) && resolve_rule(&r, text->attends);
 }

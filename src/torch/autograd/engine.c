@@ -629,6 +629,8 @@ void ms_shared_release(ms_tape *tape, ms_shared_arguments *shared)
 {
     if (!shared || --shared->references > 0)
         return;
+    if (shared->drop)
+        shared->drop(tape, shared->own);
     for (uint32_t i = 0; i < shared->items.count; i++)
         ms_release(tape, shared->items.items[i]);
     shared->items.count = 0;

@@ -18,6 +18,8 @@ typedef ms_tensor (*ms_region_fn)(ms_tape *tape, void *context, uint64_t number,
  * something refers to it: forward, and checkpoints of regions that got it. */
 typedef struct ms_shared_arguments {
     uint32_t references;
+    void (*drop)(ms_tape *tape, void *own); /* lets go of `own` first; NULL: there is none */
+    void *own;
     ms_vec(ms_tensor) items; /* retained */
 } ms_shared_arguments;
 

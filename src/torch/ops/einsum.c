@@ -44,6 +44,25 @@ ms_tensor ms_permute(ms_tape *tape, ms_tensor a, const uint32_t *order)
     return out;
 }
 
+ms_tensor ms_permute_undone(ms_tape *tape, ms_tensor view)
+{
+    const uint32_t number = ms_info(tape, view)->node;
+    const ms_node *node = number == MS_NONE ? NULL : &tape->nodes.items[number];
+    if (!node || node->op != &permute_op || node->edges[0].node == MS_NONE)
+        return 0;
+    const ms_edge edge = node->edges[0];
+    uint32_t back[MS_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < ms_info(tape, view)->shape.rank; i++)
+        back[node->numbers[i]] = i;
+    const ms_tensor base = permuted(tape, view, back);
+    if (base) {
+        ms_info(tape, base)->node = edge.node;
+        ms_info(tape, base)->node_output = edge.output;
+        ms_info(tape, base)->requires_grad = true;
+    }
+    return base;
+}
+
 /* ---- einsum ---- */
 
 enum { MOST_LETTERS = 2 * MS_MAX_RANK };

@@ -10,6 +10,8 @@
 
 /* a.permute(order): dimension i of the result is dimension order[i] of `a`. */
 ms_tensor ms_permute(ms_tape *tape, ms_tensor a, const uint32_t *order);
+/* What such a view is of, again; 0: the tensor is none, or has no gradient. */
+ms_tensor ms_permute_undone(ms_tape *tape, ms_tensor view);
 /* einsum(equation, a, b), as "bclhn,bcshn->bclsh": two operands of at most MS_MAX_RANK letters, one
  * letter for each dimension. At least one letter of both is not in the result, and its size is not
  * 1. The caller owns both operands. */

@@ -6,6 +6,10 @@
  */
 #include "torch/ops/parts.h"
 
+#include <string.h>
+
+#include "torch/ops/einsum.h"
+
 enum { BASE, ADDED, PART, INPUTS };
 
 static void add_to_part_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
@@ -61,4 +65,15 @@ ms_tensor ms_part_of(ms_tape *tape, ms_tensor base, const ms_strided *part)
     ms_attach(tape, node, 1, &view);
     ms_consume(tape, base);
     return view;
+}
+
+ms_tensor ms_add_to_view(ms_tape *tape, ms_tensor view, ms_tensor added)
+{
+    const ms_tensor base = ms_idle(tape) || !view ? 0 : ms_permute_undone(tape, view);
+    if (!base)
+        return ms_add_(tape, view, added);
+    const ms_tensor_info info = *ms_info(tape, view);
+    ms_strided part = {.shape = info.shape};
+    memcpy(part.strides, info.strides, sizeof part.strides);
+    return ms_part_of(tape, ms_add_to_part(tape, base, &part, added), &part);
 }

@@ -18,5 +18,7 @@ typedef struct ms_strided {
 ms_tensor ms_add_to_part(ms_tape *tape, ms_tensor base, const ms_strided *part, ms_tensor added);
 /* The view, after that. */
 ms_tensor ms_part_of(ms_tape *tape, ms_tensor base, const ms_strided *part);
+/* view += added, where the view may be a tensor with permuted dimensions: the view, after that. */
+ms_tensor ms_add_to_view(ms_tape *tape, ms_tensor view, ms_tensor added);
 
 #endif

@@ -80,6 +80,15 @@ static const struct {
     {MLP "return x @ x\n", 6, 18, "the product of"},
     {MLP "return torch.bmm(x, x)\n", 6, 22, "[N, K, L] behind [N, M, K]"},
     {MLP "return x.repeat(2, 1, 1)\n", 6, 18, "without gradients"},
+    {MLP "return torch.std(x, dim=-1, keepdim=True, unbiased=True)\n", 6, 22, "unbiased=False"},
+    {MLP "y = {}\n        y[0] = x\n        return x\n", 7, 9, "a text as its name"},
+    {MLP "y = {}\n        y[\"a\"] = y\n        return x\n", 7, 9, "values, or lists"},
+    {MLP "x[:, 1:] += torch.ones(7)\n        return x\n", 6, 9, "do not fit"},
+    {HEAD "class Mlp(Mlp):\n    parts = [Layer() for i in range(3)]\n", 5, 31,
+     "range(num_hidden_layers)"},
+    {HEAD "class Mlp(Mlp):\n    parts = [linear(64, 64) for i in range(3)]\n"
+          "    def forward(self, x):\n        return self.parts[3](x)\n",
+     7, 21, "has no parts"},
     {MLP "return x + torch.ones(0)\n", 6, 26, "sizes are wanted"},
     {MLP "return x + torch.gather(torch.ones(2), 0, torch.ones(2))\n", 6, 26, "places in each"},
     {MLP "return torch.view_as_complex(x)\n", 6, 22, "pairs of fp32 side by side"},
@@ -217,6 +226,31 @@ static const struct {
          "            both = torch.ones(x.shape, dtype=torch.bool).scatter(-1, places, 0)\n"
          "            both = both.logical_and(x > 0)\n"
          "        return x.masked_fill(both, 0)\n"},
+    {MLP "y = x + x\n        y[:, 1:] += x[:, :1]\n        return y\n",
+     MLP "y = x + x\n        y[..., 1:, :] += x[:, :1, :]\n        return y\n"},
+    {MLP "y = {}\n        y[\"a\"] = x * 2\n        y[\"a\"] = x * 2\n        x = x + y[\"a\"]\n"
+         "        return x\n",
+     MLP "y = [x * 2]\n        y = [x * 2]\n        x = x + y[0]\n        return x\n"},
+    {HEAD "class Mlp(Mlp):\n    ups = [linear(64, 64, bias=False) for i in range(1, 3)]\n"
+          "    def forward(self, x):\n        for i in range(2):\n            x = self.ups[i](x)\n"
+          "        return x if self.training else None\n",
+     HEAD "class Mlp(Mlp):\n    a = linear(64, 64, bias=False)\n"
+          "    b = linear(64, 64, bias=False)\n"
+          "    def forward(self, x):\n        x = self.a(x)\n        return self.b(x)\n"},
+    {HEAD "class Part:\n    scale = parameter(64)\n    def times(self, x):\n"
+          "        return x * self.scale\nclass Mlp(Mlp):\n    part = Part()\n"
+          "    def forward(self, x):\n        return self.part.times(x)\n",
+     HEAD "class Part:\n    scale = parameter(64)\n    def forward(self, x):\n"
+          "        return x * self.scale\nclass Mlp(Mlp):\n    part = Part()\n"
+          "    def forward(self, x):\n        x = self.part(x)\n        return x\n"},
+    {MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(8, 64, dtype=torch.long)]\n"
+         "        return x + y.float()\n",
+     MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(512, dtype=torch.long)]\n"
+         "        return x + y.view(8, 64).float()\n"},
+    {MLP "y = torch.ones(8, 64)\n        y = torch.logical_and(y > 0, y < 1)\n"
+         "        return x + torch.erfinv(torch.where(y, torch.ones(8, 64), 0))\n",
+     MLP "y = torch.ones(8, 64)\n        y = (y > 0) == (y < 1)\n"
+         "        y = torch.where(y, torch.ones(8, 64), 0).erfinv()\n        return x + y\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };

@@ -24,6 +24,22 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
     return false;
 }
 
+bool ms_layer_reads_keys(const ms_model_config *config, uint64_t layer)
+{
+    return layer >= config->num_layers - config->sharing_layers;
+}
+
+bool ms_layer_stores_keys(const ms_model_config *config, uint64_t layer)
+{
+    const uint64_t end = config->num_layers - config->sharing_layers;
+    if (config->sharing_layers == 0 || layer >= end)
+        return false;
+    for (uint64_t i = layer + 1; i < end; i++)
+        if (ms_layer_slides(config, i) == ms_layer_slides(config, layer))
+            return false;
+    return true;
+}
+
 /* ---- lists ---- */
 
 static const ms_key *row_of(const ms_family *family, ms_key_kind kind)

@@ -13,6 +13,11 @@ typedef struct ms_model_config ms_model_config;
 bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
 bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
 
+/* Whether the layer reads the keys and values of an earlier one; whether it stores its own for
+ * later ones: the last one of its kind (with a window or without) before those. */
+bool ms_layer_reads_keys(const ms_model_config *config, uint64_t layer);
+bool ms_layer_stores_keys(const ms_model_config *config, uint64_t layer);
+
 /* Sets the kind of every layer, from the file's layer_types or the family's rule. */
 ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_config *config,
                               ms_error *err);

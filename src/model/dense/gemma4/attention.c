@@ -7,6 +7,7 @@
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "model/blocks/cache.h"
+#include "model/blocks/powered_norm.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
 #include "torch/ops/ops.h"
@@ -14,51 +15,14 @@
 
 /* ---- norm ---- */
 
-/* x * (mean(x ** 2) + eps) ** -0.5 */
-static ms_tensor normed(ms_tape *tape, ms_tensor x)
-{
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_local(&f, x);
-    ms_tensor square = ms_mean_last(tape, ms_pow(tape, *hidden));
-    ms_tensor *mean = ms_local(&f, ms_add_scalar(tape, square));
-    ms_tensor *out = ms_local(&f, ms_mul(tape, *hidden, ms_pow(tape, *mean)));
-    return ms_locals_end(&f, out);
-}
-
-static ms_tensor norm(ms_tape *tape, ms_tensor x, ms_tensor weight)
-{
-    if (ms_idle(tape) || !x) {
-        ms_consume(tape, x);
-        return 0;
-    }
-    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *output = ms_local(&f, normed(tape, ms_to(tape, *hidden, MS_DTYPE_F32)));
-    if (weight)
-        ms_assign(&f, output, ms_mul(tape, *output, ms_to(tape, weight, MS_DTYPE_F32)));
-    ms_tensor *out = ms_local(&f, ms_to(tape, *output, dtype));
-    return ms_locals_end(&f, out);
-}
-
-static ms_tensor run_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
-{
-    (void)context;
-    const ms_norm_module *module = ms_norm_of(number);
-    uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_tensor out = norm(tape, x, module->weight);
-    tape->scope = previous;
-    return out;
-}
-
 ms_tensor ms_gemma4_norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
 {
-    return ms_norm_call(model, module, x, run_norm);
+    return ms_powered_norm_call(model, module, x);
 }
 
 ms_tensor ms_gemma4_unit_norm(ms_model *model, ms_tensor x)
 {
-    return norm(model->tape, x, 0);
+    return ms_powered_unit_norm(model->tape, x);
 }
 
 /* ---- attention ---- */
@@ -115,7 +79,7 @@ void *ms_gemma4_attention_new(ms_model *model, const ms_decoder *d, uint32_t par
     ms_dim kv = ms_dim_mul(s, a->kv_heads, a->head_dim);
     a->q_proj = ms_linear_new(model, a->scope, "q_proj", model->hidden, q, bias);
     a->q_norm = head_norm(model, a, "q_norm");
-    if (!ms_gemma4_reads_keys(c, number)) {
+    if (!ms_layer_reads_keys(c, number)) {
         if (!is_3n(c))
             key_norms_new(model, a);
         a->k_proj = ms_linear_new(model, a->scope, "k_proj", model->hidden, kv, bias);
@@ -197,11 +161,11 @@ ms_tensor ms_gemma4_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     ms_tensor *query = ms_local(&f, project(model, a, &a->q_proj, model->heads, *hidden));
     normalise_and_turn(model, &f, layer, &a->q_norm, query);
     ms_tensor *key = ms_local(&f, 0), *value = ms_local(&f, 0);
-    if (ms_gemma4_reads_keys(model->config, layer->number))
+    if (ms_layer_reads_keys(model->config, layer->number))
         read(model, &f, layer->number, key, value);
     else
         make(model, &f, layer, *hidden, key, value);
-    if (ms_gemma4_stores_keys(model->config, layer->number))
+    if (ms_layer_stores_keys(model->config, layer->number))
         store(model, layer->number,
               (ms_tensor[]){[MS_GEMMA4_VALUE] = *value, [MS_GEMMA4_KEY] = *key});
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);

@@ -8,6 +8,7 @@
 #include "input/config/model/family.h"
 #include "model/decoder/decoder_mlp.h"
 #include "model/dense/gemma.h"
+#include "model/dense/sharing.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/image.h"
 #include "model/dense/gemma4/layer.h"
@@ -54,12 +55,6 @@
     PAD_TOKEN_OR(0),                                                                               \
     IGNORED("attn_logit_softcapping"), IGNORED("query_pre_attn_scalar"),                           \
     DECODER_IGNORED
-
-static const ms_key text_keys[] = {
-    TEXT_KEYS,
-    BOOL("tie_word_embeddings", tie_word_embeddings, true),
-    IS_SET("final_logit_softcapping", caps_logits, false),
-};
 
 /* Of the text model in a file that also has towers: whether the head is tied is the whole model's
  * matter. */
@@ -142,7 +137,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
         return refuse(err, "num_global_key_value_heads", "it does not divide num_attention_heads");
     if (config->experts_per_token > config->num_experts)
         return refuse(err, "top_k_experts", "more experts per token than there are");
-    return ms_gemma4_check_sharing(config, err);
+    return ms_check_sharing(config, err);
 }
 
 /* ---- modules ---- */
@@ -151,7 +146,7 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
 {
     ms_symbols *s = &model->tape->trace->symbols;
     const ms_model_config *c = model->config;
-    bool doubles = c->doubles_mlp && ms_gemma4_reads_keys(c, number);
+    bool doubles = c->doubles_mlp && ms_layer_reads_keys(c, number);
     ms_dim middle =
         doubles ? ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate) : model->intermediate;
     return ms_gated_mlp_named(model, parent, "mlp", middle, d->style.mlp_bias);
@@ -257,13 +252,6 @@ static bool build_as(ms_model *model, ms_decoder_style style)
     return ms_decoder_build(model, style);
 }
 
-static bool build(ms_model *model)
-{
-    return build_as(model, style_of(model->config));
-}
-
-static const ms_model_program program = {build, ms_decoder_forward};
-
 static const ms_family_facts gemma4_text_facts = {
     .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
 };
@@ -271,16 +259,13 @@ static const ms_family_facts gemma4_text_facts = {
 const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
                                          .facts = &gemma4_text_facts,
                                          .classes = {{"Gemma4ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .keys = text_keys,
-                                         .key_count = sizeof text_keys / sizeof *text_keys,
                                          .derive = derive,
                                          .check = check,
-                                         .layer_kind = layer_kind,
                                          .ends_unlimited = true,
                                          .takes_cache = true,
                                          .unpredicted = MS_UNPREDICTED_DOCUMENTS |
                                                         MS_UNPREDICTED_HOST_PARAMETERS,
-                                         .program = &program};
+                                         .text_name = "gemma4_text"};
 
 /* ---- with towers for pictures and sounds ---- */
 

@@ -10,12 +10,6 @@
 /* What a layer stores for later ones of its kind: see ms_gemma4_shared_row. */
 enum { MS_GEMMA4_VALUE, MS_GEMMA4_KEY, MS_GEMMA4_KEYS };
 
-/* Whether the layer reads the keys and values of an earlier one; whether it stores its own. */
-bool ms_gemma4_reads_keys(const ms_model_config *config, uint64_t layer);
-bool ms_gemma4_stores_keys(const ms_model_config *config, uint64_t layer);
-
-/* Refuses numbers of sharing layers that leave a kind of layers without keys of its own. */
-ms_status ms_gemma4_check_sharing(const ms_model_config *config, ms_error *err);
 /* The items of model->shared that layers of the layer's kind share: value and key, as a tuple drops
  * its last item first; the kind that is stored first has the first ones. */
 ms_tensor *ms_gemma4_shared_row(ms_model *model, uint64_t layer);

@@ -35,9 +35,16 @@ static bool parse_augmented(ms_parser *p, ms_text_statement *s, ms_text_node *na
             continue;
         ms_text_node *node = ms_parser_node(p, signs[i].kind);
         ms_text_node *left = ms_family_node(p->reading, MS_NODE_NAME, name);
-        if (name->kind != MS_NODE_NAME)
+        const bool adds_to_part = name->kind == MS_NODE_INDEX && signs[i].kind == MS_NODE_ADD;
+        if (name->kind != MS_NODE_NAME && !adds_to_part)
             ms_family_fail(p->reading, name, "only names can be bound");
         ms_lexer_next(&p->lexer);
+        if (adds_to_part) {
+            s->kind = MS_STATEMENT_ADD;
+            s->targets[0] = name;
+            s->value = ms_parser_expression(p);
+            break;
+        }
         if (!node || !left || !ms_node_add(p->reading, node, left) ||
             !ms_node_add(p->reading, node, ms_parser_expression(p)))
             return false;

@@ -74,7 +74,8 @@ typedef enum ms_node_kind {
     MS_NODE_FIELD,     /* self's field `index` */
     MS_NODE_PRIMITIVE, /* a call of `primitive`; items[i]: argument i, or NULL */
     MS_NODE_MODULE,    /* a call of items[0], a field or the module of a loop, with the others */
-    MS_NODE_FUNCTION,  /* a call of `function`; places as MS_NODE_MODULE, items[0] has no meaning */
+    MS_NODE_FUNCTION,  /* a call of `function`; places as MS_NODE_MODULE; of self, or of the module
+                          that items[0] is, a field */
     MS_NODE_CALLED,    /* a call of the value items[0] with the others */
     MS_NODE_ATTRIBUTE, /* `index` of the value items[0]: an ms_text_attribute */
     MS_NODE_CLASS,     /* a new module of `klass`, in a field */
@@ -93,7 +94,7 @@ typedef struct ms_text_node {
     uint32_t index, count;
     struct ms_text_node **items;
     /* found by resolve.c: */
-    const struct ms_primitive *primitive;
+    const struct ms_primitive *primitive; /* MS_NODE_COMPREHENSION: what makes the list's modules */
     const struct ms_family_key *key;
     const struct ms_family_class *klass; /* MS_NODE_CLASS: the class of a new module */
     const struct ms_family_function *function;
@@ -103,7 +104,8 @@ typedef struct ms_text_node {
 typedef enum ms_statement_kind {
     MS_STATEMENT_ASSIGN, /* targets = value */
     MS_STATEMENT_CALL,   /* value, whose results nobody binds */
-    MS_STATEMENT_SET,    /* place = value, where place is items of a tensor: x[:, 1:] */
+    MS_STATEMENT_SET,    /* place = value, where place is a part: x[:, 1:] of a tensor, x["a"] */
+    MS_STATEMENT_ADD,    /* place += value, of a tensor */
     MS_STATEMENT_DELETE, /* targets */
     MS_STATEMENT_WITH,   /* value: body */
     MS_STATEMENT_BREAK,
