@@ -8,6 +8,7 @@
 #include "base/json/value.h"
 #include "input/config/model/model_config.h"
 #include "input/config/model/model_read.h"
+#include "input/config/model/family_facts.h"
 #include "model/evaluator/family.h"
 #include "model/families.h"
 #include "unit/support.h"
@@ -125,6 +126,31 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    def nosuch(layer):\n        return 1\n", 5, 5,
      "the rules slides(layer)"},
     {HEAD "class config(config):\n    assert nosuch\n", 5, 12, "not known"},
+    {HEAD "class config(config):\n    def derive(layer):\n        pass\n", 5, 5, "no parameters"},
+    {HEAD "class config(config):\n    def derive():\n        nosuch = 1\n", 6, 9,
+     "keys of the text, or members"},
+    {HEAD "class config(config):\n    def derive():\n        return 1\n", 6, 9, "if and assert"},
+    {HEAD "class config(config):\n    assert head_dim, f\"{nosuch}\"\n", 5, 23, "not known"},
+    {HEAD "class config(config):\n    assert head_dim, 3\n", 5, 22, "is a text"},
+    {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        y = f\"{x}\"\n        return x\n", 6,
+     14, "the message of a check"},
+    /* facts */
+    {HEAD "class facts:\n    takes_cache = True\n    blocks = [\"joined\"]\n"
+          "class peft:\n    lora = [\"q\", \"v\"]\n    refused = [[\"a\", \"b\", \"c\"]]\n"
+          "class liger:\n    kernels = [\"rope\"]\n    logits_share = 8\n"
+          "class vllm:\n    pass\n",
+     0, 0, ""},
+    {HEAD "class facts:\n    takes_cach = True\n", 5, 5, "did you mean 'takes_cache'"},
+    {HEAD "class facts:\n    takes_cache = 1\n", 5, 19, "True or False"},
+    {HEAD "class facts:\n    blocks = [\"joint\"]\n", 5, 15, "did you mean 'joined'"},
+    {HEAD "class facts:\n    blocks = \"joined\"\n", 5, 14, "a list"},
+    {HEAD "class facts:\n    llama_cpp = 3\n", 5, 17, "a name in quotes"},
+    {HEAD "class facts(facts):\n    pass\n", 4, 13, "no base"},
+    {HEAD "class facts:\n    def f(self, x):\n        return x\n", 5, 5, "NAME = VALUE"},
+    {HEAD "class peft:\n    lora = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n", 5, 12, "up to 4"},
+    {HEAD "class peft:\n    refused = [[\"a\"]]\n", 5, 16, "why it is not adapted"},
+    {HEAD "class liger:\n    logits_share = 65\n", 5, 20, "a number up to 64"},
+    {HEAD "class vllm:\n    tie = \"dropped\"\n", 5, 11, "did you mean 'drops'"},
     /* names */
     {HEAD "class Mlp(Mlp):\n    a = linear(hiden_size, 1)\n", 5, 16, "did you mean 'hidden_size'"},
     {HEAD "class Mlp(Mlp):\n    a = liner(1, 1)\n", 5, 9, "did you mean 'linear'"},
@@ -303,6 +329,66 @@ static ms_status read_config(ms_arena *arena, const char *keys, const char *more
     return status;
 }
 
+/* What derive() sets, and where failures of checks point to. */
+static void test_derive(void **state)
+{
+    static const char keys[] =
+        "    scale = count(0, null=None, least=0)\n    wide = flag(False)\n"
+        "    max_position_embeddings = count(64, \"places\")\n"
+        "    def derive():\n        if scale is None:\n            scale = 2\n"
+        "        else:\n            wide = scale > 4\n"
+        "        assert scale < 9, f\"{scale} is more than {num_attention_heads}\"\n"
+        "        sliding_window = scale * head_dim if wide else 7\n"
+        "    assert max_position_embeddings > 8, \"too few\"\n";
+    static const struct {
+        const char *more, *says, *pointer;
+        uint64_t window;
+    } derivations[] = {
+        {"", "", "", 7},
+        {", \"scale\": null", "", "", 7},
+        {", \"scale\": 5", "", "", 80},
+        {", \"scale\": 12", "12 is more than 4", "/scale", 0},
+        {", \"places\": 4", "too few", "/places", 0},
+    };
+    ms_arena *arena = ms_arena_create(0);
+    (void)state;
+    for (size_t i = 0; i < sizeof derivations / sizeof *derivations; i++) {
+        ms_model_config model;
+        ms_error err = {0};
+        const ms_status status = read_config(arena, keys, derivations[i].more, &model, &err);
+        assert_int_equal(status, derivations[i].says[0] ? MS_ERR_CONFIG : MS_OK);
+        if (!strstr(err.text, derivations[i].says))
+            fail_msg("%s: %s", derivations[i].more, err.text);
+        assert_string_equal(err.pointer, derivations[i].pointer);
+        if (status == MS_OK)
+            assert_int_equal(model.sliding_window, derivations[i].window);
+    }
+    ms_arena_free(arena);
+}
+
+/* A text's facts are its own; of what it imports those of the modules that it keeps. */
+static void test_facts(void **state)
+{
+    ms_arena *arena = ms_arena_create(0);
+    ms_error err = {0};
+    (void)state;
+    const ms_family *family = family_of(arena,
+                                        "from llama import *\nmodel_type = \"t\"\n"
+                                        "architectures = {\"T\": \"causal_lm\"}\n"
+                                        "class facts:\n    has_conv1d = True\n"
+                                        "class peft:\n    lora = [\"a\"]\n",
+                                        &err);
+    assert_non_null(family);
+    assert_true(family->takes_cache);
+    assert_int_equal(family->facts->blocks, MS_BLOCKS_OF_LLAMA);
+    assert_true(family->facts->has_conv1d);
+    assert_string_equal(family->facts->peft.lora[0], "a");
+    assert_null(family->facts->peft.lora[1]);
+    assert_null(family->facts->llama_cpp);
+    assert_int_equal(family->facts->liger.kernels, 0);
+    ms_arena_free(arena);
+}
+
 static void test_keys(void **state)
 {
     static const char required[] = "    head_dim = count(required=True)\n";
@@ -356,8 +442,10 @@ static void test_keys(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_built_in),
-                                       cmocka_unit_test(test_rules), cmocka_unit_test(test_keys)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),    cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_built_in), cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_derive),   cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
