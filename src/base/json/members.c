@@ -211,12 +211,16 @@ static void write_member(ms_json_writer *w, const ms_member *m, const char *name
     }
 }
 
+static const void *follow(uint16_t from, const void *row)
+{
+    return from ? load_pointer((ms_member_place){.offset = (uint16_t)(from - 1)}, row) : row;
+}
+
 void ms_members_write(ms_json_writer *w, const ms_members *members, const void *whole)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const ms_member *m = &members->items[i];
-        const ms_member_place from = {.offset = (uint16_t)(m->from - 1)};
-        const void *row = m->from ? load_pointer(from, whole) : whole;
+        const void *row = follow(m->via, follow(m->from, whole));
         const char *name = members->is_plain ? NULL : m->name;
         if (is_there(m, row))
             write_member(w, m, name, row);
@@ -263,7 +267,7 @@ static ms_status read_word(const ms_members_reading *r, const ms_member *m, ms_j
     const char *text = "";
     ms_status status = ms_json_get_string(v, &text, r->err);
     const uint32_t found = ms_words_find(m->words, text);
-    if (status == MS_OK && found == m->words->count)
+    if (status == MS_OK && (found == m->words->count || (m->most > 0 && found > m->most)))
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no such %s in %s", m->name,
                             r->what);
     store(m->at, row, found);

@@ -68,12 +68,12 @@ typedef struct ms_member ms_member;
 struct ms_member {
     const char *name; /* NULL: the members of `inner` are the object's own */
     ms_member_place at, when, count;
-    uint16_t
-        from; /* 1 and the offset of the pointer to the struct that has it all; 0: the struct */
+    uint16_t from, via; /* see MS_FROM; `via` is in what `from` points to. 0: none */
     uint16_t rules;
     uint8_t decimals;
     uint8_t check; /* when it is read: what `check` of the reading is asked; 0: nothing */
-    /* What is read: the least count, and the most of counts and rows; 0: what its type holds. */
+    /* The least count that is read; the most of counts, rows or, of words, the last that is
+     * written; 0: what the type holds, or the words. */
     uint32_t least;
     uint64_t most;
     const ms_words *words;
