@@ -51,6 +51,11 @@ static void store(ms_member_place place, void *row, uint64_t value)
     }
 }
 
+uint64_t ms_member_count(const ms_member *m, const void *row)
+{
+    return load(m->at, row);
+}
+
 static double load_number(ms_member_place place, const void *row)
 {
     double number;
@@ -81,6 +86,9 @@ static bool is_any(const ms_member *m, ms_member_place place, const void *row)
         return load(m->count, row) > 0;
     case MS_MEMBER_PART:
         return !(m->rules & MS_THROUGH) || load_pointer(place, row);
+    case MS_MEMBER_TEXT:
+        return load(place, row) != 0 &&
+               !(m->rules & MS_NONE_IS_EMPTY && *(const char *)load_pointer(place, row) == '\0');
     case MS_MEMBER_CHARS:
         return ((const char *)row)[place.offset] != '\0';
     case MS_MEMBER_FIGURES:
@@ -91,7 +99,6 @@ static bool is_any(const ms_member *m, ms_member_place place, const void *row)
     case MS_MEMBER_COUNT:
     case MS_MEMBER_SIGNED:
     case MS_MEMBER_TRUTH:
-    case MS_MEMBER_TEXT:
     case MS_MEMBER_KINDS:
         break;
     }
@@ -166,6 +173,13 @@ static void write_part(ms_json_writer *w, const ms_member *m, const void *row)
         ms_json_close(w);
 }
 
+static void write_number(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
+{
+    double number = load_number(m->at, row);
+    number = m->times > 0 ? m->times * number : m->over > 0 ? number / m->over : number;
+    ms_json_double(w, name, number, m->decimals);
+}
+
 static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
 {
     switch ((ms_member_kind)m->at.kind) {
@@ -179,7 +193,7 @@ static void write_member(ms_json_writer *w, const ms_member *m, const char *name
         ms_json_int(w, name, (int64_t)load(m->at, row));
         break;
     case MS_MEMBER_NUMBER:
-        ms_json_double(w, name, load_number(m->at, row), m->decimals);
+        write_number(w, m, name, row);
         break;
     case MS_MEMBER_TRUTH:
         ms_json_bool(w, name, load(m->at, row) != 0);

@@ -12,7 +12,8 @@
 #define MS_DOCUMENT_TABLES(X) \
     X("compare", ms_compare_document) \
     X("device_links", ms_links_document) \
-    X("fit", ms_fit_document)
+    X("fit", ms_fit_document) \
+    X("static_report", ms_report_document)
 /* clang-format on */
 
 #define MS_DOCUMENT_TABLE(schema, table) extern const ms_members table;
