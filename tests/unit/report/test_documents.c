@@ -263,9 +263,9 @@ typedef struct document {
 } document;
 
 #define DOCUMENT(schema, table) {schema, "", &(table), true, false, ""},
-#define READ(schema, table, complaints)                                                            \
+#define READ(schema, pointer, table, complaints)                                                   \
     {                                                                                              \
-        schema, "", &(table), false, true, complaints                                              \
+        schema, pointer, &(table), false, true, complaints                                         \
     }
 #define TRACE(kind, table, is_whole)                                                               \
     {                                                                                              \
@@ -283,11 +283,16 @@ static const document documents[] = {
     TRACE("use", ms_use_members, true),
     TRACE("begin", ms_op_members, false),
     /* What is rounded, only predictions tell. */
-    READ("runtime_report", ms_recorded_table, "categories: the schema has no \"rounded_bytes\"\n"),
-    READ("runtime_report", ms_captured_table, ""),
-    READ("runtime_report", ms_captured_modules_table,
+    READ("runtime_report", "", ms_recorded_table,
+         "categories: the schema has no \"rounded_bytes\"\n"),
+    READ("runtime_report", "", ms_captured_table, ""),
+    READ("runtime_report", "", ms_captured_modules_table,
          "modules: the schema has no \"peak_rounded_bytes\"\n"),
-    READ("static_report", ms_predicted_modules_table, ""),
+    READ("static_report", "", ms_predicted_modules_table, ""),
+    READ("static_report", "/properties/summary", ms_step_summary_table, ""),
+    READ("static_report", "/properties/metadata", ms_predicted_step_table, ""),
+    READ("runtime_report", "/properties/step", ms_captured_step_table, ""),
+    READ("runtime_report", "/properties/step", ms_captured_lists_table, ""),
 };
 
 static void check_document(void **state)
