@@ -2,7 +2,8 @@
  *
  * A prediction of inference as JSON (schemas/infer.schema.json).
  */
-#include "base/json/write.h"
+#include "base/json/members.h"
+#include "input/document/inference.h"
 #include "memscope/infer.h"
 #include "report/infer/choice_view.h"
 #include "report/infer/rows_json.h"
@@ -10,64 +11,66 @@
 #include "report/infer/stored_view.h"
 #include "report/kit/writer_list.h"
 
-static void write_buffer(ms_json_writer *w, const ms_infer_buffer *b, unsigned phases)
+static uint64_t device_of(int device)
 {
-    ms_json_object(w, NULL);
-    ms_json_string(w, "part", ms_infer_part_names[b->part]);
-    ms_json_string(w, "place", b->place);
-    if (b->device == MS_INFER_HOST)
-        ms_json_null(w, "device");
-    else
-        ms_json_uint(w, "device", (uint64_t)b->device);
-    ms_json_array_inline(w, "phases");
-    for (int phase = 0; phase < MS_INFER_PHASES; phase++)
-        if (b->phases & phases & MS_INFER_IN(phase))
-            ms_json_string(w, NULL, ms_infer_phase_names[phase]);
-    ms_json_close(w);
-    ms_json_uint(w, "bytes", b->bytes);
-    ms_json_uint(w, "low_bytes", b->low);
-    ms_json_uint(w, "high_bytes", b->high);
-    if (b->cells) {
-        ms_json_uint(w, "cells", b->cells);
-        ms_json_uint(w, "layers", b->layers);
-    }
-    ms_json_close(w);
+    return device == MS_INFER_HOST ? MS_SERVING_HOST : (uint64_t)device;
 }
 
-static void write_phase(ms_json_writer *w, const ms_infer_view *v, ms_infer_phase phase)
+static ms_serving_buffer buffer_of(const ms_infer_view *v, const ms_infer_buffer *b)
 {
+    ms_serving_buffer made = {.part = ms_infer_part_names[b->part],
+                              .place = b->place,
+                              .device = device_of(b->device),
+                              .bytes = b->bytes,
+                              .low_bytes = b->low,
+                              .high_bytes = b->high,
+                              .phases = ms_arena_array(v->arena, const char *, MS_INFER_PHASES),
+                              .cells = b->cells,
+                              .layers = b->layers};
+    for (int phase = 0; made.phases && phase < MS_INFER_PHASES; phase++)
+        if (b->phases & v->answer->engine->phases & MS_INFER_IN(phase))
+            made.phases[made.phase_count++] = ms_infer_phase_names[phase];
+    return made;
+}
+
+static ms_serving_phase phase_of(const ms_infer_view *v, ms_infer_phase phase)
+{
+    ms_serving_phase made = {.name = ms_infer_phase_names[phase]};
     int device;
-    ms_json_object(w, NULL);
-    ms_json_string(w, "phase", ms_infer_phase_names[phase]);
-    ms_json_array(w, "places");
-    for (uint32_t i = 0; ms_infer_place_at(v, i, &device); i++) {
-        ms_infer_bytes sum = ms_infer_total(&v->answer->result, device, phase);
-        ms_json_object_inline(w, NULL);
-        if (device == MS_INFER_HOST)
-            ms_json_null(w, "device");
-        else
-            ms_json_uint(w, "device", (uint64_t)device);
-        ms_json_uint(w, "bytes", sum.expected);
-        ms_json_uint(w, "low_bytes", sum.low);
-        ms_json_uint(w, "high_bytes", sum.high);
-        ms_json_close(w);
+    uint32_t count = 0;
+    while (ms_infer_place_at(v, count, &device))
+        count++;
+    made.places = ms_arena_array(v->arena, ms_serving_place, count);
+    for (; made.places && made.count < count; made.count++) {
+        (void)ms_infer_place_at(v, made.count, &device);
+        const ms_infer_bytes sum = ms_infer_total(&v->answer->result, device, phase);
+        made.places[made.count] =
+            (ms_serving_place){device_of(device), sum.expected, sum.low, sum.high};
     }
-    ms_json_close(w);
-    ms_json_close(w);
+    return made;
+}
+
+/* Where memory ran out, what there was room for; the arena has failed then. */
+static ms_serving serving_of(const ms_infer_view *v)
+{
+    const ms_infer_result *r = &v->answer->result;
+    ms_serving made = {
+        .phases = ms_arena_array(v->arena, ms_serving_phase, MS_INFER_PHASES),
+        .buffers = ms_arena_array(v->arena, ms_serving_buffer, r->buffers.count),
+    };
+    for (int phase = 0; made.phases && phase < MS_INFER_PHASES; phase++)
+        if (v->answer->engine->phases & MS_INFER_IN(phase))
+            made.phases[made.phase_count++] = phase_of(v, (ms_infer_phase)phase);
+    for (; made.buffers && made.buffer_count < r->buffers.count; made.buffer_count++)
+        made.buffers[made.buffer_count] = buffer_of(v, &r->buffers.items[made.buffer_count]);
+    return made;
 }
 
 static void write_result(ms_json_writer *w, const ms_infer_view *v)
 {
     const ms_infer_result *r = &v->answer->result;
-    ms_json_array(w, "phases");
-    for (int phase = 0; phase < MS_INFER_PHASES; phase++)
-        if (v->answer->engine->phases & MS_INFER_IN(phase))
-            write_phase(w, v, (ms_infer_phase)phase);
-    ms_json_close(w);
-    ms_json_array(w, "buffers");
-    for (uint32_t i = 0; i < r->buffers.count; i++)
-        write_buffer(w, &r->buffers.items[i], v->answer->engine->phases);
-    ms_json_close(w);
+    const ms_serving serving = serving_of(v);
+    ms_members_write(w, &ms_serving_table, &serving);
     ms_json_object(w, "figures");
     for (uint32_t i = 0; i < r->figures.count; i++)
         ms_json_uint(w, r->figures.items[i].name, r->figures.items[i].value);

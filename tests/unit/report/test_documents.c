@@ -9,6 +9,7 @@
 
 #include "base/json/embedded.h"
 #include "core/trace/members.h"
+#include "input/document/inference.h"
 #include "input/document/recorded.h"
 #include "report/kit/documents.h"
 
@@ -283,6 +284,7 @@ static const document documents[] = {
     TRACE("use", ms_use_members, true),
     TRACE("begin", ms_op_members, false),
     /* What is rounded, only predictions tell. */
+    {"infer", "", &ms_serving_table, false, false, ""},
     READ("runtime_report", "", ms_recorded_table,
          "categories: the schema has no \"rounded_bytes\"\n"),
     READ("runtime_report", "", ms_captured_table, ""),
