@@ -117,6 +117,8 @@ static bool is_there(const ms_member *m, const void *row)
 
 /* ---- writing ---- */
 
+static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row);
+
 static void write_rows(ms_json_writer *w, const ms_member *m, const void *row)
 {
     const char *item = m->rules & MS_INSIDE ? (const char *)row + m->at.offset
@@ -128,11 +130,11 @@ static void write_rows(ms_json_writer *w, const ms_member *m, const void *row)
      : is_object ? ms_json_object
                  : ms_json_array)(w, m->name);
     for (uint64_t i = 0; i < count; i++, item += inner->row_bytes) {
+        const char *key = is_object ? load_pointer(inner->items[0].at, item) : NULL;
         if (inner->is_plain) {
-            ms_members_write(w, inner, item);
+            write_member(w, &inner->items[is_object], key, item);
             continue;
         }
-        const char *key = is_object ? load_pointer(inner->items[0].at, item) : NULL;
         const ms_members rest = {.items = inner->items + is_object,
                                  .count = inner->count - is_object};
         (inner->is_inline ? ms_json_object_inline : ms_json_object)(w, key);

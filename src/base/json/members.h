@@ -53,9 +53,10 @@ enum {
     MS_LATER = 16,           /* always written, but files of earlier versions do not have it */
     MS_THROUGH = 32,         /* a pointer to the struct */
     MS_INSIDE = 64,          /* the rows are in the struct itself */
-    MS_KEYED = 128,          /* an object of the rows by their first member, in place of a list */
-    MS_ON_LINE = 256,        /* a list or figures, on one line */
-    MS_ONLY_ANY = 512        /* of figures, those that are not 0 */
+    MS_KEYED = 128,   /* an object of the rows by their first member, in place of a list; of plain
+rows, of the second by the first */
+    MS_ON_LINE = 256, /* a list or figures, on one line */
+    MS_ONLY_ANY = 512 /* of figures, those that are not 0 */
 };
 
 typedef struct ms_member_place {

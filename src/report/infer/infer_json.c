@@ -9,6 +9,7 @@
 #include "report/infer/rows_json.h"
 #include "report/infer/speed_view.h"
 #include "report/infer/stored_view.h"
+#include "report/kit/documents.h"
 #include "report/kit/writer_list.h"
 
 static uint64_t device_of(int device)
@@ -66,25 +67,11 @@ static ms_serving serving_of(const ms_infer_view *v)
     return made;
 }
 
-static void write_result(ms_json_writer *w, const ms_infer_view *v)
-{
-    const ms_infer_result *r = &v->answer->result;
-    const ms_serving serving = serving_of(v);
-    ms_members_write(w, &ms_serving_table, &serving);
-    ms_json_object(w, "figures");
-    for (uint32_t i = 0; i < r->figures.count; i++)
-        ms_json_uint(w, r->figures.items[i].name, r->figures.items[i].value);
-    ms_json_close(w);
-    ms_json_array(w, "notes");
-    for (uint32_t i = 0; i < r->notes.count; i++)
-        ms_json_string(w, NULL, r->notes.items[i]);
-    ms_json_close(w);
-}
-
 /* Those that were given, as their options take them. */
-static void write_settings(ms_json_writer *w, const ms_infer_settings *s)
+static void write_settings(ms_json_writer *w, const char *name, const void *view)
 {
-    ms_json_object(w, "settings");
+    const ms_infer_settings *s = ((const ms_infer_view *)view)->settings;
+    ms_json_object(w, name);
     for (size_t i = 0; i < ms_infer_table.count; i++) {
         ms_config_shown shown = {.form = MS_SHOWN_NOWHERE};
         const ms_config_field *row = &ms_infer_table.rows[i];
@@ -103,45 +90,80 @@ static void write_settings(ms_json_writer *w, const ms_infer_settings *s)
     ms_json_close(w);
 }
 
+/* The view comes first, so that what is of a view is of a document. */
+typedef struct document {
+    ms_infer_view view;
+    ms_serving serving;
+    const char *verdict, *reason;
+    bool has_stored;
+} document;
+
+#define OF_INPUT .from = MS_FROM(ms_infer_view, input)
+#define OF_ANSWER .from = MS_FROM(ms_infer_view, answer)
+#define INPUT(...) MS_MEMBER(ms_infer_input, __VA_ARGS__, OF_INPUT)
+#define ANSWER(...) MS_MEMBER(ms_infer_answer, __VA_ARGS__, OF_ANSWER)
+#define ENGINE(...)                                                                                \
+    MS_MEMBER(ms_infer_engine, __VA_ARGS__, OF_ANSWER, .via = MS_FROM(ms_infer_answer, engine))
+
+#define SETTING(...) MS_MEMBER(ms_infer_answer, __VA_ARGS__)
+static const ms_member lever_members[] = {SETTING("setting", lever), SETTING("value", lever_value)};
+static const ms_member other_members[] = {SETTING("setting", other.field),
+                                          SETTING("value", other.value)};
+static const ms_members lever_table = MS_MEMBERS(ms_infer_answer, lever_members);
+static const ms_members other_table = MS_MEMBERS(ms_infer_answer, other_members);
+
+static const ms_member figure_members[] = {
+    MS_MEMBER(ms_infer_figure, "", name),
+    MS_MEMBER(ms_infer_figure, "", value),
+};
+static const ms_members figure_table =
+    MS_MEMBERS(ms_infer_figure, figure_members, .is_plain = true);
+
+static const ms_member document_members[] = {
+    INPUT("model", name, .rules = MS_OR_NULL),
+    ENGINE("engine", name),
+    ENGINE("engine_version", about),
+    MS_MEMBER(ms_device, "device", name, OF_INPUT, .via = MS_FROM(ms_infer_input, device)),
+    ANSWER("devices", result.devices),
+    INPUT("budget_bytes", budget_bytes),
+    ANSWER("context", context),
+    MS_MEMBER(ms_infer_settings, "concurrency", concurrency,
+              .from = MS_FROM(ms_infer_view, settings)),
+    ANSWER("fits", fits),
+    ANSWER("refusal", result.refusal, .rules = MS_IF_ANY),
+    MS_MEMBER(document, "verdict", verdict),
+    MS_MEMBER(document, "verdict_reason", reason),
+    MS_WRITTEN("settings", write_settings),
+    MS_PART("most_that_fits", &lever_table, .rules = MS_OR_NULL,
+            .when = MS_PLACE(ms_infer_answer, lever), OF_ANSWER),
+    MS_PART("fits_with", &other_table, .rules = MS_IF_ANY,
+            .when = MS_PLACE(ms_infer_answer, other.field), OF_ANSWER),
+    ANSWER("fit", fit, .rules = MS_IF_ANY, .when = MS_PLACE(ms_infer_answer, fit.what),
+           .inner = &ms_infer_fit_table),
+    ANSWER("engine_fit", choice, .rules = MS_IF_ANY,
+           .when = MS_PLACE(ms_infer_answer, choice.program), .inner = &ms_infer_choice_table),
+    MS_PART_AT(ms_infer_answer, "speed", speed, &ms_infer_speed_table, .make = ms_infer_speed_make,
+               OF_ANSWER),
+    MS_PART("stored", &ms_infer_stored_table, .rules = MS_IF_ANY,
+            .when = MS_PLACE(document, has_stored)),
+    MS_MEMBER(document, NULL, serving, .inner = &ms_serving_table),
+    MS_ROWS(ms_infer_answer, "figures", result.figures.items, result.figures.count, &figure_table,
+            .rules = MS_KEYED, OF_ANSWER),
+    MS_ROWS(ms_infer_answer, "notes", result.notes.items, result.notes.count, &ms_plain_texts,
+            OF_ANSWER),
+};
+const ms_members ms_infer_document = MS_MEMBERS(document, document_members);
+
 bool ms_infer_json(FILE *out, const ms_infer_view *v)
 {
     if (v->rows)
         return ms_infer_rows_json(out, v);
-    const ms_infer_settings *s = v->settings;
-    ms_fit_reason reason = ms_infer_reason(v->input, v->answer);
-    ms_json_writer w = {.out = out};
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_INFER_SCHEMA_VERSION);
-    ms_json_string(&w, "model", v->input->name);
-    ms_json_string(&w, "engine", v->answer->engine->name);
-    ms_json_string(&w, "engine_version", v->answer->engine->about);
-    ms_json_string(&w, "device", v->input->device->name);
-    ms_json_uint(&w, "devices", v->answer->result.devices);
-    ms_json_uint(&w, "budget_bytes", v->input->budget_bytes);
-    ms_json_uint(&w, "context", v->answer->context);
-    ms_json_uint(&w, "concurrency", s->concurrency);
-    ms_json_bool(&w, "fits", v->answer->fits);
-    if (v->answer->result.refusal)
-        ms_json_string(&w, "refusal", v->answer->result.refusal);
-    ms_json_string(&w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
-    ms_json_string(&w, "verdict_reason", ms_fit_reason_name(reason));
-    write_settings(&w, s);
-    ms_infer_lever_json(&w, v->answer->lever, v->answer->lever_value);
-    if (v->answer->other.field) {
-        ms_json_object(&w, "fits_with");
-        ms_json_string(&w, "setting", v->answer->other.field);
-        ms_json_string(&w, "value", v->answer->other.value);
-        ms_json_close(&w);
-    }
-    if (v->answer->fit.what)
-        ms_infer_fit_json(&w, &v->answer->fit);
-    if (v->answer->choice.program)
-        ms_infer_choice_json(&w, &v->answer->choice);
-    ms_infer_speed_json(&w, &v->answer->speed);
-    if (ms_infer_has_stored(v))
-        ms_infer_stored_json(&w, v);
-    write_result(&w, v);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
+    const ms_fit_reason reason = ms_infer_reason(v->input, v->answer);
+    const document d = {.view = *v,
+                        .serving = serving_of(v),
+                        .verdict = ms_fit_verdict_name(ms_reason_verdict(reason)),
+                        .reason = ms_fit_reason_name(reason),
+                        .has_stored = ms_infer_has_stored(v)};
+    ms_members_document(out, MS_INFER_SCHEMA_VERSION, &ms_infer_document, &d);
     return !ms_arena_has_failed(v->arena);
 }

@@ -13,6 +13,7 @@
     X("compare", ms_compare_document) \
     X("device_links", ms_links_document) \
     X("fit", ms_fit_document) \
+    X("infer", ms_infer_document) \
     X("static_report", ms_report_document)
 /* clang-format on */
 

@@ -9,8 +9,8 @@
 
 #include "base/json/embedded.h"
 #include "core/trace/members.h"
-#include "input/document/inference.h"
 #include "input/document/recorded.h"
+#include "report/infer/rows_json.h"
 #include "report/kit/documents.h"
 
 enum { MOST_COMPLAINTS = 4096 };
@@ -166,7 +166,7 @@ static void compare_value(comparison *c, const ms_member *m, const char *name, n
     const ms_members rest = {.items = m->inner->items + is_keyed,
                              .count = m->inner->count - is_keyed};
     if (m->inner->is_plain)
-        compare_value(c, &m->inner->items[0], name, follow(c, v));
+        compare_value(c, &m->inner->items[is_keyed], name, follow(c, v));
     else
         compare_object(c, name, &rest, follow(c, v), !c->is_read);
 }
@@ -284,7 +284,7 @@ static const document documents[] = {
     TRACE("use", ms_use_members, true),
     TRACE("begin", ms_op_members, false),
     /* What is rounded, only predictions tell. */
-    {"infer", "", &ms_serving_table, false, false, ""},
+    {"infer_rows", "/items", &ms_infer_row_table, false, false, ""},
     READ("runtime_report", "", ms_recorded_table,
          "categories: the schema has no \"rounded_bytes\"\n"),
     READ("runtime_report", "", ms_captured_table, ""),
