@@ -44,6 +44,9 @@ enum {
     REASONS = sizeof reasons / sizeof reasons[0]
 };
 
+const ms_words ms_verdict_words = {verdict_names, VERDICTS, 0, 0};
+const ms_words ms_reason_words = {&reasons[0].name, REASONS, sizeof reasons[0], 0};
+
 const char *ms_fit_verdict_name(ms_fit_verdict verdict)
 {
     return (size_t)verdict < VERDICTS ? verdict_names[verdict] : NULL;

@@ -8,7 +8,10 @@
 
 #include <stdbool.h>
 
+#include "base/words.h"
 #include "memscope/verdict.h"
+
+extern const ms_words ms_verdict_words, ms_reason_words;
 
 /* Each reason belongs to one verdict. */
 ms_fit_verdict ms_reason_verdict(ms_fit_reason reason);

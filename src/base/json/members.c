@@ -51,6 +51,11 @@ static void store(ms_member_place place, void *row, uint64_t value)
     }
 }
 
+uint64_t ms_member_count(const ms_member *m, const void *row)
+{
+    return load(m->at, row);
+}
+
 static double load_number(ms_member_place place, const void *row)
 {
     double number;
@@ -81,6 +86,9 @@ static bool is_any(const ms_member *m, ms_member_place place, const void *row)
         return load(m->count, row) > 0;
     case MS_MEMBER_PART:
         return !(m->rules & MS_THROUGH) || load_pointer(place, row);
+    case MS_MEMBER_TEXT:
+        return load(place, row) != 0 &&
+               !(m->rules & MS_NONE_IS_EMPTY && *(const char *)load_pointer(place, row) == '\0');
     case MS_MEMBER_CHARS:
         return ((const char *)row)[place.offset] != '\0';
     case MS_MEMBER_FIGURES:
@@ -91,7 +99,6 @@ static bool is_any(const ms_member *m, ms_member_place place, const void *row)
     case MS_MEMBER_COUNT:
     case MS_MEMBER_SIGNED:
     case MS_MEMBER_TRUTH:
-    case MS_MEMBER_TEXT:
     case MS_MEMBER_KINDS:
         break;
     }
@@ -110,6 +117,8 @@ static bool is_there(const ms_member *m, const void *row)
 
 /* ---- writing ---- */
 
+static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row);
+
 static void write_rows(ms_json_writer *w, const ms_member *m, const void *row)
 {
     const char *item = m->rules & MS_INSIDE ? (const char *)row + m->at.offset
@@ -121,11 +130,11 @@ static void write_rows(ms_json_writer *w, const ms_member *m, const void *row)
      : is_object ? ms_json_object
                  : ms_json_array)(w, m->name);
     for (uint64_t i = 0; i < count; i++, item += inner->row_bytes) {
+        const char *key = is_object ? load_pointer(inner->items[0].at, item) : NULL;
         if (inner->is_plain) {
-            ms_members_write(w, inner, item);
+            write_member(w, &inner->items[is_object], key, item);
             continue;
         }
-        const char *key = is_object ? load_pointer(inner->items[0].at, item) : NULL;
         const ms_members rest = {.items = inner->items + is_object,
                                  .count = inner->count - is_object};
         (inner->is_inline ? ms_json_object_inline : ms_json_object)(w, key);
@@ -166,6 +175,13 @@ static void write_part(ms_json_writer *w, const ms_member *m, const void *row)
         ms_json_close(w);
 }
 
+static void write_number(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
+{
+    double number = load_number(m->at, row);
+    number = m->times > 0 ? m->times * number : m->over > 0 ? number / m->over : number;
+    ms_json_double(w, name, number, m->decimals);
+}
+
 static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
 {
     switch ((ms_member_kind)m->at.kind) {
@@ -179,7 +195,7 @@ static void write_member(ms_json_writer *w, const ms_member *m, const char *name
         ms_json_int(w, name, (int64_t)load(m->at, row));
         break;
     case MS_MEMBER_NUMBER:
-        ms_json_double(w, name, load_number(m->at, row), m->decimals);
+        write_number(w, m, name, row);
         break;
     case MS_MEMBER_TRUTH:
         ms_json_bool(w, name, load(m->at, row) != 0);
@@ -211,12 +227,16 @@ static void write_member(ms_json_writer *w, const ms_member *m, const char *name
     }
 }
 
+static const void *follow(uint16_t from, const void *row)
+{
+    return from ? load_pointer((ms_member_place){.offset = (uint16_t)(from - 1)}, row) : row;
+}
+
 void ms_members_write(ms_json_writer *w, const ms_members *members, const void *whole)
 {
     for (uint32_t i = 0; i < members->count; i++) {
         const ms_member *m = &members->items[i];
-        const ms_member_place from = {.offset = (uint16_t)(m->from - 1)};
-        const void *row = m->from ? load_pointer(from, whole) : whole;
+        const void *row = follow(m->via, follow(m->from, whole));
         const char *name = members->is_plain ? NULL : m->name;
         if (is_there(m, row))
             write_member(w, m, name, row);
@@ -263,7 +283,7 @@ static ms_status read_word(const ms_members_reading *r, const ms_member *m, ms_j
     const char *text = "";
     ms_status status = ms_json_get_string(v, &text, r->err);
     const uint32_t found = ms_words_find(m->words, text);
-    if (status == MS_OK && found == m->words->count)
+    if (status == MS_OK && (found == m->words->count || (m->most > 0 && found > m->most)))
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no such %s in %s", m->name,
                             r->what);
     store(m->at, row, found);

@@ -47,14 +47,16 @@ enum {
      * where it is not above 0. */
     MS_OR_NULL = 1,
     MS_IF_ANY = 2,
-    MS_NONE_IS_MAX = 4, /* a count of all bits is none, not 0 */
-    MS_NONE_IS_NAN = 8, /* a number that is none is NaN */
-    MS_LATER = 16,      /* always written, but files of earlier versions do not have it */
-    MS_THROUGH = 32,    /* a pointer to the struct */
-    MS_INSIDE = 64,     /* the rows are in the struct itself */
-    MS_KEYED = 128,     /* an object of the rows by their first member, in place of a list */
-    MS_ON_LINE = 256,   /* a list or figures, on one line */
-    MS_ONLY_ANY = 512   /* of figures, those that are not 0 */
+    MS_NONE_IS_MAX = 4,      /* a count of all bits is none, not 0 */
+    MS_NONE_IS_NAN = 8,      /* a number that is none is NaN */
+    MS_NONE_IS_EMPTY = 1024, /* a text that is none is "" */
+    MS_LATER = 16,           /* always written, but files of earlier versions do not have it */
+    MS_THROUGH = 32,         /* a pointer to the struct */
+    MS_INSIDE = 64,          /* the rows are in the struct itself */
+    MS_KEYED = 128,   /* an object of the rows by their first member, in place of a list; of plain
+rows, of the second by the first */
+    MS_ON_LINE = 256, /* a list or figures, on one line */
+    MS_ONLY_ANY = 512 /* of figures, those that are not 0 */
 };
 
 typedef struct ms_member_place {
@@ -68,12 +70,12 @@ typedef struct ms_member ms_member;
 struct ms_member {
     const char *name; /* NULL: the members of `inner` are the object's own */
     ms_member_place at, when, count;
-    uint16_t
-        from; /* 1 and the offset of the pointer to the struct that has it all; 0: the struct */
+    uint16_t from, via; /* see MS_FROM; `via` is in what `from` points to. 0: none */
     uint16_t rules;
     uint8_t decimals;
     uint8_t check; /* when it is read: what `check` of the reading is asked; 0: nothing */
-    /* What is read: the least count, and the most of counts and rows; 0: what its type holds. */
+    /* The least count that is read; the most of counts, rows or, of words, the last that is
+     * written; 0: what the type holds, or the words. */
     uint32_t least;
     uint64_t most;
     const ms_words *words;
@@ -82,7 +84,9 @@ struct ms_member {
      * members are not read. */
     void (*make)(const void *row, void *made);
     void (*write)(ms_json_writer *w, const char *name, const void *row);
-    const char *text; /* of a constant */
+    const char *text;   /* of a constant */
+    const char *title;  /* for people */
+    double times, over; /* what is written of a number: times this, or over that; 0: as it is */
 };
 
 enum { MS_MADE_MOST = 512 };
@@ -178,6 +182,9 @@ void ms_members_write(ms_json_writer *w, const ms_members *members, const void *
 /* Writes a whole document: its version, then its members. True, as writers of a view return it. */
 bool ms_members_document(FILE *out, const char *version, const ms_members *members,
                          const void *row);
+
+/* The count in a struct. */
+uint64_t ms_member_count(const ms_member *m, const void *row);
 
 typedef struct ms_members_reading ms_members_reading;
 struct ms_members_reading {

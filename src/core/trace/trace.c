@@ -43,6 +43,8 @@ const char *ms_phase_name(ms_phase phase)
     return ms_phase_words.items[phase];
 }
 
+const ms_words ms_category_titles = {category_names, MS_CATEGORY_COUNT, 0, 0};
+
 const char *ms_category_name(ms_category category)
 {
     return category_names[category];

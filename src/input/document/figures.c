@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/json/members.h"
 #include "input/document/operators.h"
 #include "input/document/reading.h"
 
@@ -13,46 +14,31 @@ enum { MOST_PARTS = 256 }; /* far more than there are: each is looked up among t
 
 /* ---- figures ---- */
 
-/* A member that every version has. */
-static ms_status read_count(const ms_reading *r, ms_json_value object, const char *key,
-                            uint64_t *count)
-{
-    ms_json_value value;
-    ms_status status = ms_json_get_member(object, key, &value, r->err);
-    return status == MS_OK ? ms_json_get_count(value, 0, UINT64_MAX, count, r->err) : status;
-}
+#define REPORT(...) MS_MEMBER(ms_report, __VA_ARGS__)
+#define IF_KNOWN .rules = MS_IF_ANY | MS_OR_NULL
+static const ms_member summary_members[] = {
+    REPORT("peak_memory_bytes", peak_bytes),
+    REPORT("reserved_memory_bytes", reserved_bytes),
+    REPORT("host_memory_bytes", host_bytes),
+    REPORT("low_device_bytes", low_bytes),
+    REPORT("expected_device_bytes", expected_bytes),
+    REPORT("high_device_bytes", high_bytes),
+    REPORT("peak_stage", peak_phase, .rules = MS_IF_ANY),
+    REPORT("budget_bytes", budget_bytes, IF_KNOWN), /* not where the device's memory is not known */
+    REPORT("step_time_ms", step_ms, IF_KNOWN),      /* nor its rates */
+};
+static const ms_members summary_table = MS_MEMBERS(ms_report, summary_members);
 
-typedef struct figure {
-    const char *key;
-    uint64_t *count;
-} figure;
-
-static ms_status read_counts(const ms_reading *r, ms_json_value object, const figure *figures,
-                             size_t count)
-{
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < count && status == MS_OK; i++)
-        status = read_count(r, object, figures[i].key, figures[i].count);
-    return status;
-}
-
-/* null where the device's rates are not known. */
-static ms_status read_time(const ms_reading *r, ms_json_value object, const char *key)
-{
-    ms_json_value value;
-    if (!ms_json_find(object, key, &value) || ms_json_kind_of(value) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_number(value, 0, 1e15, &r->report->step_ms, r->err);
-}
-
-/* null where the device's memory is not known. */
-static ms_status read_budget(const ms_reading *r, ms_json_value object)
-{
-    ms_json_value value;
-    if (!ms_json_find(object, "budget_bytes", &value) || ms_json_kind_of(value) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_count(value, 0, UINT64_MAX, &r->report->budget_bytes, r->err);
-}
+static const ms_member plan_members[] = {
+    REPORT("peak_memory_bytes", peak_bytes),
+    REPORT("reserved_memory_bytes", reserved_bytes),
+    REPORT("host_bytes", host_bytes),
+    REPORT("device_bytes", expected_bytes),
+    REPORT("peak_stage", peak_phase, .rules = MS_IF_ANY),
+    REPORT("budget_bytes", budget_bytes, IF_KNOWN),
+    REPORT("step_ms", step_ms, IF_KNOWN),
+};
+static const ms_members plan_table = MS_MEMBERS(ms_report, plan_members);
 
 /* A word that is not known here leaves nothing. */
 static ms_status read_reason(const ms_reading *r, ms_json_value object)
@@ -63,82 +49,55 @@ static ms_status read_reason(const ms_reading *r, ms_json_value object)
     return status;
 }
 
+typedef struct key {
+    const char *read_as, *key, *effect;
+} key;
+static const ms_member key_members[] = {
+    MS_MEMBER(key, "read_as", read_as, .rules = MS_IF_ANY),
+    MS_MEMBER(key, "key", key, .rules = MS_IF_ANY),
+    MS_MEMBER(key, "effect", effect, .rules = MS_IF_ANY),
+};
+static const ms_members key_table = MS_MEMBERS(key, key_members);
+
+static bool is_text(const char *text, const char *other)
+{
+    return text && strcmp(text, other) == 0;
+}
+
 /* The keys that are not predicted, since 1.9. */
 static ms_status read_left_out(const ms_reading *r)
 {
     ms_json_value inputs, value, most;
     ms_report *report = r->report;
+    const ms_members_reading reading = ms_reading_members(r);
     if (!ms_json_find(r->root, "inputs", &inputs) || ms_json_kind_of(inputs) != MS_JSON_ARRAY)
         return MS_OK;
     for (bool more = ms_json_first(inputs, &value); more; more = ms_json_next(&value)) {
-        const char *key = "", *read_as = "", *effect = "";
+        key k = {0};
         const char *before = report->left_out.names;
-        ms_status status = ms_reading_text(r, value, "read_as", &read_as);
-        if (status == MS_OK)
-            status = ms_reading_text(r, value, "key", &key);
-        if (status == MS_OK)
-            status = ms_reading_text(r, value, "effect", &effect);
+        ms_status status = ms_members_read(&reading, &key_table, value, &k);
         if (status != MS_OK)
             return status;
-        bool is_left_out = strcmp(read_as, "not-predicted") == 0 || strcmp(read_as, "unknown") == 0;
+        bool is_left_out = is_text(k.read_as, "not-predicted") || is_text(k.read_as, "unknown");
         if (!is_left_out || ms_json_find(value, "most_bytes", &most))
             continue;
-        report->left_out.adds |= strcmp(effect, "saves") != 0;
-        report->left_out.saves |= strcmp(effect, "adds") != 0;
-        report->left_out.names =
-            ms_arena_printf(r->arena, "%s%s%s", before ? before : "", before ? ", " : "", key);
+        report->left_out.adds |= !is_text(k.effect, "saves");
+        report->left_out.saves |= !is_text(k.effect, "adds");
+        report->left_out.names = ms_arena_printf(r->arena, "%s%s%s", before ? before : "",
+                                                 before ? ", " : "", k.key ? k.key : "");
         if (!report->left_out.names)
             return ms_reading_no_memory(r);
     }
     return MS_OK;
 }
 
-static ms_status read_summary(const ms_reading *r)
+static ms_status read_figures(const ms_reading *r, ms_json_value object, const ms_members *members)
 {
-    ms_report *report = r->report;
-    ms_json_value summary;
-    const figure figures[] = {
-        {"peak_memory_bytes", &report->peak_bytes},
-        {"reserved_memory_bytes", &report->reserved_bytes},
-        {"host_memory_bytes", &report->host_bytes},
-        {"low_device_bytes", &report->low_bytes},
-        {"expected_device_bytes", &report->expected_bytes},
-        {"high_device_bytes", &report->high_bytes},
-    };
-    ms_status status = ms_json_get_member(r->root, "summary", &summary, r->err);
+    const ms_members_reading reading = ms_reading_members(r);
+    ms_status status = ms_members_read(&reading, members, object, r->report);
     if (status == MS_OK)
-        status = read_counts(r, summary, figures, sizeof figures / sizeof figures[0]);
-    if (status == MS_OK)
-        status = ms_reading_text(r, summary, "peak_stage", &report->peak_phase);
-    if (status == MS_OK)
-        status = read_reason(r, summary);
-    if (status == MS_OK)
-        status = read_left_out(r);
-    if (status == MS_OK)
-        status = read_budget(r, summary);
-    return status == MS_OK ? read_time(r, summary, "step_time_ms") : status;
-}
-
-static ms_status read_plan_figures(const ms_reading *r)
-{
-    ms_report *report = r->report;
-    const figure figures[] = {
-        {"peak_memory_bytes", &report->peak_bytes},
-        {"reserved_memory_bytes", &report->reserved_bytes},
-        {"host_bytes", &report->host_bytes},
-        {"device_bytes", &report->expected_bytes},
-    };
-    ms_status status = read_counts(r, r->root, figures, sizeof figures / sizeof figures[0]);
-    report->low_bytes = report->high_bytes = report->expected_bytes;
-    if (status == MS_OK)
-        status = ms_reading_text(r, r->root, "peak_stage", &report->peak_phase);
-    if (status == MS_OK)
-        status = read_reason(r, r->root);
-    if (status == MS_OK)
-        status = read_left_out(r);
-    if (status == MS_OK)
-        status = read_budget(r, r->root);
-    return status == MS_OK ? read_time(r, r->root, "step_ms") : status;
+        status = read_reason(r, object);
+    return status == MS_OK ? read_left_out(r) : status;
 }
 
 /* ---- parts ---- */
@@ -165,74 +124,61 @@ static ms_status add_part(const ms_reading *r, ms_report_part *items, uint32_t *
     return MS_OK;
 }
 
-/* What one element of a list is called, and its bytes. */
-typedef ms_status (*part_reader)(const ms_reading *r, ms_json_value item, const char **name,
-                                 uint64_t *bytes);
+typedef struct part {
+    const char *name;
+    uint64_t first_layer, bytes;
+} part;
+typedef struct part_list {
+    part *items;
+    uint32_t count;
+} part_list;
+#define PART(...) MS_MEMBER(part, __VA_ARGS__)
+static const ms_member category_members[] = {PART("category", name), PART("bytes", bytes)};
+static const ms_member phase_members[] = {PART("phase", name), PART("peak_bytes", bytes)};
+static const ms_member layer_members[] = {
+    PART("first_layer", first_layer, .rules = MS_OR_NULL | MS_NONE_IS_MAX),
+    PART("bytes", bytes),
+};
+static const ms_members category_table = MS_MEMBERS(part, category_members);
+static const ms_members phase_table = MS_MEMBERS(part, phase_members);
+static const ms_members layer_table = MS_MEMBERS(part, layer_members);
 
-static ms_status read_parts(const ms_reading *r, ms_json_value object, const char *key,
-                            part_reader read, bool most, ms_report_parts *parts)
+typedef struct lists {
+    part_list categories, layers, phases;
+} lists;
+#define LIST(key, list, table) MS_ROWS(lists, key, list.items, list.count, table)
+static const ms_member peak_members[] = {LIST("categories", categories, &category_table),
+                                         LIST("layers", layers, &layer_table)};
+static const ms_members peak_table = MS_MEMBERS(lists, peak_members);
+static const ms_member list_members[] = {MS_PART("peak", &peak_table),
+                                         LIST("phases", phases, &phase_table)};
+static const ms_members list_table = MS_MEMBERS(lists, list_members);
+
+static ms_status add_parts(const ms_reading *r, const part_list *read, bool most,
+                           ms_report_parts *parts)
 {
-    ms_json_value list, v;
-    ms_status status = ms_json_get_list(object, key, &list, r->err);
-    if (status != MS_OK)
-        return status;
-    ms_report_part *items = ms_arena_array(r->arena, ms_report_part, ms_json_length(list));
-    if (!items)
-        return ms_reading_no_memory(r);
+    ms_report_part *items = ms_arena_array(r->arena, ms_report_part, read->count);
+    ms_status status = items ? MS_OK : ms_reading_no_memory(r);
     parts->items = items;
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
-        const char *name = "";
-        uint64_t bytes = 0;
-        status = read(r, v, &name, &bytes);
-        if (status == MS_OK)
-            status = add_part(r, items, &parts->count, name, bytes, most);
+    for (uint32_t i = 0; i < read->count && status == MS_OK; i++) {
+        const part *p = &read->items[i];
+        const char *place = p->first_layer == UINT64_MAX ? "outside the layers" : "layers";
+        status = add_part(r, items, &parts->count, p->name ? p->name : place, p->bytes, most);
     }
     return status;
 }
 
-static ms_status read_named(const ms_reading *r, ms_json_value item, const char *name_key,
-                            const char *bytes_key, const char **name, uint64_t *bytes)
+static ms_status read_lists(const ms_reading *r)
 {
-    ms_json_value value;
-    ms_status status = ms_json_get_member(item, name_key, &value, r->err);
-    if (status == MS_OK)
-        status = ms_json_get_string(value, name, r->err);
-    return status == MS_OK ? read_count(r, item, bytes_key, bytes) : status;
-}
-
-static ms_status read_category(const ms_reading *r, ms_json_value item, const char **name,
-                               uint64_t *bytes)
-{
-    return read_named(r, item, "category", "bytes", name, bytes);
-}
-
-static ms_status read_phase(const ms_reading *r, ms_json_value item, const char **name,
-                            uint64_t *bytes)
-{
-    return read_named(r, item, "phase", "peak_bytes", name, bytes);
-}
-
-static ms_status read_place(const ms_reading *r, ms_json_value item, const char **name,
-                            uint64_t *bytes)
-{
-    ms_json_value first;
-    ms_status status = ms_json_get_member(item, "first_layer", &first, r->err);
-    if (status != MS_OK)
-        return status;
-    *name = ms_json_kind_of(first) == MS_JSON_NULL ? "outside the layers" : "layers";
-    return read_count(r, item, "bytes", bytes);
-}
-
-static ms_status read_peak(const ms_reading *r)
-{
-    ms_json_value peak;
+    lists l = {0};
     ms_report *report = r->report;
-    ms_status status = ms_json_get_member(r->root, "peak", &peak, r->err);
+    const ms_members_reading reading = ms_reading_members(r);
+    ms_status status = ms_members_read(&reading, &list_table, r->root, &l);
     if (status == MS_OK)
-        status = read_parts(r, peak, "categories", read_category, false, &report->categories);
+        status = add_parts(r, &l.categories, false, &report->categories);
     if (status == MS_OK)
-        status = read_parts(r, peak, "layers", read_place, false, &report->places);
-    return status;
+        status = add_parts(r, &l.layers, false, &report->places);
+    return status == MS_OK ? add_parts(r, &l.phases, true, &report->phases) : status;
 }
 
 /* A plan's are an object: name and bytes. */
@@ -280,49 +226,35 @@ static ms_status read_treatments(const ms_reading *r)
 
 ms_status ms_reading_plan(const ms_reading *r)
 {
-    ms_status status = read_plan_figures(r);
+    ms_status status = read_figures(r, r->root, &plan_table);
+    r->report->low_bytes = r->report->high_bytes = r->report->expected_bytes;
     if (status == MS_OK)
         status = read_plan_categories(r);
     return status == MS_OK ? read_treatments(r) : status;
 }
 
+static const ms_member level_members[] = {
+    MS_MEMBER(ms_report_level, "event", event),
+    MS_MEMBER(ms_report_level, "bytes", bytes),
+};
+static const ms_members level_table = MS_MEMBERS(ms_report_level, level_members);
+
 /* Older reports, and those written by hand, may have no timeline. */
-static ms_status read_levels(const ms_reading *r)
-{
-    ms_json_value list, v, member;
-    ms_status status = MS_OK;
-    if (!ms_json_find(r->root, "timeline", &list))
-        return MS_OK;
-    status = ms_json_expect(list, MS_JSON_ARRAY, r->err);
-    uint32_t count = status == MS_OK ? ms_json_length(list) : 0;
-    ms_report_level *levels = ms_arena_array(r->arena, ms_report_level, (size_t)count + 1);
-    if (!levels)
-        return ms_reading_no_memory(r);
-    ms_report_level *at = levels;
-    for (bool more = count > 0 && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v), at++) {
-        status = ms_json_get_member(v, "event", &member, r->err);
-        if (status == MS_OK)
-            status = ms_json_get_count(member, 0, UINT64_MAX, &at->event, r->err);
-        if (status == MS_OK)
-            status = ms_json_get_member(v, "bytes", &member, r->err);
-        if (status == MS_OK)
-            status = ms_json_get_count(member, 0, UINT64_MAX, &at->bytes, r->err);
-    }
-    r->report->levels = levels;
-    r->report->level_count = count;
-    return status;
-}
+static const ms_member timeline_members[] = {
+    MS_ROWS(ms_report, "timeline", levels, level_count, &level_table, .rules = MS_IF_ANY)};
+static const ms_members timeline_table = MS_MEMBERS(ms_report, timeline_members);
 
 ms_status ms_reading_static(const ms_reading *r)
 {
-    ms_status status = read_summary(r);
+    const ms_members_reading reading = ms_reading_members(r);
+    ms_json_value summary;
+    ms_status status = ms_json_get_member(r->root, "summary", &summary, r->err);
     if (status == MS_OK)
-        status = read_peak(r);
+        status = read_figures(r, summary, &summary_table);
     if (status == MS_OK)
-        status = read_parts(r, r->root, "phases", read_phase, true, &r->report->phases);
+        status = read_lists(r);
     if (status == MS_OK)
-        status = read_levels(r);
+        status = ms_members_read(&reading, &timeline_table, r->root, r->report);
     return status == MS_OK ? ms_report_operators_read(r->arena, r->root, r->report, r->err)
                            : status;
 }

@@ -7,8 +7,6 @@
 
 #include "input/document/operators.h"
 
-enum { HOST = -1, MOST_DEVICES = 1024 };
-
 bool ms_reading_is_inference(ms_json_value root)
 {
     ms_json_value v;
@@ -18,26 +16,64 @@ bool ms_reading_is_inference(ms_json_value root)
 
 /* ---- members ---- */
 
-static ms_status get_count(const ms_reading *r, ms_json_value object, const char *key,
-                           uint64_t *count)
-{
-    ms_json_value value;
-    ms_status status = ms_json_get_member(object, key, &value, r->err);
-    return status == MS_OK ? ms_json_get_count(value, 0, UINT64_MAX, count, r->err) : status;
-}
+#define DEVICE(type)                                                                               \
+    MS_MEMBER(type, "device", device, .rules = MS_OR_NULL | MS_NONE_IS_MAX, .most = 1024)
 
-static ms_status get_device(const ms_reading *r, ms_json_value object, int *device)
-{
-    ms_json_value value;
-    uint64_t index = 0;
-    ms_status status = ms_json_get_member(object, "device", &value, r->err);
-    *device = HOST;
-    if (status != MS_OK || ms_json_kind_of(value) == MS_JSON_NULL)
-        return status;
-    status = ms_json_get_count(value, 0, MOST_DEVICES, &index, r->err);
-    *device = (int)index;
-    return status;
-}
+#define PLACE(...) MS_MEMBER(ms_serving_place, __VA_ARGS__)
+static const ms_member place_members[] = {
+    DEVICE(ms_serving_place),
+    PLACE("bytes", bytes),
+    PLACE("low_bytes", low_bytes),
+    PLACE("high_bytes", high_bytes),
+};
+static const ms_members place_table =
+    MS_MEMBERS(ms_serving_place, place_members, .is_inline = true);
+
+static const ms_member phase_members[] = {
+    MS_MEMBER(ms_serving_phase, "phase", name, .rules = MS_LATER),
+    MS_ROWS(ms_serving_phase, "places", places, count, &place_table),
+};
+static const ms_members phase_table = MS_MEMBERS(ms_serving_phase, phase_members);
+
+#define BUFFER(...) MS_MEMBER(ms_serving_buffer, __VA_ARGS__)
+static const ms_member buffer_members[] = {
+    BUFFER("part", part, .rules = MS_LATER),
+    BUFFER("place", place, .rules = MS_LATER),
+    DEVICE(ms_serving_buffer),
+    MS_ROWS(ms_serving_buffer, "phases", phases, phase_count, &ms_plain_texts,
+            .rules = MS_LATER | MS_ON_LINE),
+    BUFFER("bytes", bytes),
+    BUFFER("low_bytes", low_bytes, .rules = MS_LATER),
+    BUFFER("high_bytes", high_bytes, .rules = MS_LATER),
+    BUFFER("cells", cells, .rules = MS_IF_ANY),
+    BUFFER("layers", layers, .rules = MS_IF_ANY, .when = MS_PLACE(ms_serving_buffer, cells)),
+};
+static const ms_members buffer_table = MS_MEMBERS(ms_serving_buffer, buffer_members);
+
+static const ms_member serving_members[] = {
+    MS_ROWS(ms_serving, "phases", phases, phase_count, &phase_table),
+    MS_ROWS(ms_serving, "buffers", buffers, buffer_count, &buffer_table),
+};
+const ms_members ms_serving_table = MS_MEMBERS(ms_serving, serving_members);
+
+static const ms_member root_members[] = {
+    MS_MEMBER(ms_serving, "budget_bytes", budget_bytes),
+    MS_MEMBER(ms_serving, "devices", devices),
+    MS_PART(NULL, &ms_serving_table),
+};
+static const ms_members root_table = MS_MEMBERS(ms_serving, root_members);
+
+/* ---- the peak ---- */
+
+enum { MOST_PHASES = 16, MOST_PLACES = 64 };
+
+/* What the phases show, and where the peak is. */
+typedef struct peak {
+    ms_report_part *phases, *places;
+    const char *phase;
+    uint64_t device;
+    bool has_devices, is_found;
+} peak;
 
 /* The part of that name, a new one if need be; NULL when out of memory or there are too many. */
 static ms_report_part *part_of(const ms_reading *r, ms_report_part *items, uint32_t most,
@@ -54,20 +90,10 @@ static ms_report_part *part_of(const ms_reading *r, ms_report_part *items, uint3
     return &items[parts->count++];
 }
 
-/* ---- phases ---- */
-
-enum { MOST_PHASES = 16, MOST_PLACES = 64 };
-
-/* What the phases show, and where the peak is. */
-typedef struct peak {
-    ms_report_part *phases, *places;
-    const char *phase;
-    int device;
-    bool has_devices, is_found;
-} peak;
-
-static ms_status fail_many(const ms_reading *r, ms_json_value at)
+static ms_status fail_many(const ms_reading *r)
 {
+    ms_json_value at = r->root;
+    (void)ms_json_find(r->root, "phases", &at);
     return ms_json_fail(r->err, at, MS_JSON_AT_VALUE, MS_ERR_LIMIT,
                         "more than %d phases or %d places", MOST_PHASES, MOST_PLACES);
 }
@@ -77,68 +103,46 @@ static void keep_most(ms_report_part *part, uint64_t bytes)
     part->bytes = bytes > part->bytes ? bytes : part->bytes;
 }
 
-static ms_status read_place(const ms_reading *r, ms_json_value place, const char *phase, peak *p)
+static ms_status add_place(const ms_reading *r, const ms_serving_place *place, const char *phase,
+                           peak *p)
 {
     ms_report *report = r->report;
-    uint64_t bytes = 0, low = 0, high = 0;
-    char name[24] = "host";
-    int device;
-    ms_status status = get_device(r, place, &device);
-    if (status == MS_OK)
-        status = get_count(r, place, "bytes", &bytes);
-    if (status == MS_OK)
-        status = get_count(r, place, "low_bytes", &low);
-    if (status == MS_OK)
-        status = get_count(r, place, "high_bytes", &high);
-    if (status != MS_OK)
-        return status;
-    if (device != HOST)
-        snprintf(name, sizeof name, "device %d", device);
+    char name[32] = "host";
+    const bool is_host = place->device == MS_SERVING_HOST;
+    if (!is_host)
+        snprintf(name, sizeof name, "device %" PRIu64, place->device);
     ms_report_part *of_place = part_of(r, p->places, MOST_PLACES, &report->places, name);
     ms_report_part *of_phase = part_of(r, p->phases, MOST_PHASES, &report->phases, phase);
     if (!of_place || !of_phase)
-        return fail_many(r, place);
-    keep_most(of_place, bytes);
-    if (device == HOST && bytes > report->host_bytes)
-        report->host_bytes = bytes;
-    if ((device == HOST) == p->has_devices)
+        return fail_many(r);
+    keep_most(of_place, place->bytes);
+    if (is_host && place->bytes > report->host_bytes)
+        report->host_bytes = place->bytes;
+    if (is_host == p->has_devices)
         return MS_OK;
-    keep_most(of_phase, bytes);
-    if (p->is_found && bytes <= report->expected_bytes)
+    keep_most(of_phase, place->bytes);
+    if (p->is_found && place->bytes <= report->expected_bytes)
         return MS_OK;
     p->is_found = true;
     p->phase = of_phase->name;
-    p->device = device;
-    report->low_bytes = low;
-    report->expected_bytes = bytes;
-    report->high_bytes = high;
+    p->device = place->device;
+    report->low_bytes = place->low_bytes;
+    report->expected_bytes = place->bytes;
+    report->high_bytes = place->high_bytes;
     return MS_OK;
 }
 
-static ms_status read_phase(const ms_reading *r, ms_json_value phase, peak *p)
+static ms_status add_phases(const ms_reading *r, const ms_serving *s, peak *p)
 {
-    ms_json_value places, v;
-    const char *name = "";
-    ms_status status = ms_reading_text(r, phase, "phase", &name);
-    if (status == MS_OK)
-        status = ms_json_get_list(phase, "places", &places, r->err);
-    if (status != MS_OK)
-        return status;
-    for (bool more = ms_json_first(places, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_place(r, v, name, p);
-    return status;
-}
-
-static ms_status read_phases(const ms_reading *r, peak *p)
-{
-    ms_json_value list, v;
-    ms_status status = ms_json_get_list(r->root, "phases", &list, r->err);
+    ms_status status = MS_OK;
     p->phases = ms_arena_array(r->arena, ms_report_part, MOST_PHASES);
     p->places = ms_arena_array(r->arena, ms_report_part, MOST_PLACES);
-    if (status != MS_OK || !p->phases || !p->places)
-        return status != MS_OK ? status : ms_reading_no_memory(r);
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_phase(r, v, p);
+    if (!p->phases || !p->places)
+        return ms_reading_no_memory(r);
+    for (uint32_t i = 0; i < s->phase_count; i++)
+        for (uint32_t k = 0; k < s->phases[i].count && status == MS_OK; k++)
+            status = add_place(r, &s->phases[i].places[k],
+                               s->phases[i].name ? s->phases[i].name : "", p);
     r->report->peak_phase = p->phase ? p->phase : "";
     return status;
 }
@@ -146,51 +150,32 @@ static ms_status read_phases(const ms_reading *r, peak *p)
 /* ---- parts ---- */
 
 /* A buffer that says no phases is there in all. */
-static bool is_in_phase(ms_json_value buffer, const char *phase)
+static bool is_in_phase(const ms_serving_buffer *buffer, const char *phase)
 {
-    ms_json_value list, v;
-    const char *name;
-    ms_error ignored = {.status = MS_OK};
-    if (!phase || !ms_json_find(buffer, "phases", &list) || ms_json_kind_of(list) != MS_JSON_ARRAY)
-        return true;
-    for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v))
-        if (ms_json_get_string(v, &name, &ignored) == MS_OK && strcmp(name, phase) == 0)
+    for (uint32_t i = 0; phase && buffer->phases && i < buffer->phase_count; i++)
+        if (strcmp(buffer->phases[i], phase) == 0)
             return true;
-    return false;
+    return !phase || !buffer->phases;
 }
 
-static ms_status read_buffer(const ms_reading *r, ms_json_value buffer, const peak *p,
-                             ms_report_part *parts)
+static ms_status add_buffers(const ms_reading *r, const ms_serving *s, const peak *p)
 {
-    const char *name = "";
-    uint64_t bytes = 0;
-    int device = 0;
-    ms_status status = ms_reading_text(r, buffer, "part", &name);
-    if (status == MS_OK)
-        status = get_device(r, buffer, &device);
-    if (status == MS_OK)
-        status = get_count(r, buffer, "bytes", &bytes);
-    if (status != MS_OK || device != p->device || !is_in_phase(buffer, p->phase))
-        return status;
-    ms_report_part *part = part_of(r, parts, MOST_PLACES, &r->report->categories, name);
-    if (!part)
-        return fail_many(r, buffer);
-    part->bytes = ms_add_saturating(part->bytes, bytes);
-    if (strcmp(name, "context") != 0)
-        r->report->peak_bytes = ms_add_saturating(r->report->peak_bytes, bytes);
-    return MS_OK;
-}
-
-static ms_status read_buffers(const ms_reading *r, const peak *p)
-{
-    ms_json_value list, v;
     ms_report_part *parts = ms_arena_array(r->arena, ms_report_part, MOST_PLACES);
-    ms_status status = ms_json_get_list(r->root, "buffers", &list, r->err);
-    if (status != MS_OK || !parts)
-        return status != MS_OK ? status : ms_reading_no_memory(r);
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
-        status = read_buffer(r, v, p, parts);
-    return status;
+    if (!parts)
+        return ms_reading_no_memory(r);
+    for (uint32_t i = 0; i < s->buffer_count; i++) {
+        const ms_serving_buffer *b = &s->buffers[i];
+        const char *name = b->part ? b->part : "";
+        if (b->device != p->device || !is_in_phase(b, p->phase))
+            continue;
+        ms_report_part *part = part_of(r, parts, MOST_PLACES, &r->report->categories, name);
+        if (!part)
+            return fail_many(r);
+        part->bytes = ms_add_saturating(part->bytes, b->bytes);
+        if (strcmp(name, "context") != 0)
+            r->report->peak_bytes = ms_add_saturating(r->report->peak_bytes, b->bytes);
+    }
+    return MS_OK;
 }
 
 /* ---- all of it ---- */
@@ -234,31 +219,25 @@ static ms_status read_settings(const ms_reading *r)
     return MS_OK;
 }
 
-static ms_status read_verdict(const ms_reading *r)
-{
-    const char *name = "";
-    ms_status status = get_count(r, r->root, "budget_bytes", &r->report->budget_bytes);
-    if (status == MS_OK)
-        status = ms_reading_text(r, r->root, "verdict_reason", &name);
-    r->report->has_reason = status == MS_OK && ms_reason_find(name, &r->report->reason);
-    return status;
-}
-
 ms_status ms_reading_inference(const ms_reading *r)
 {
-    peak p = {.device = HOST};
-    uint64_t devices = 0;
+    const ms_members_reading reading = ms_reading_members(r);
+    peak p = {.device = MS_SERVING_HOST};
+    ms_serving s = {0};
+    const char *reason = "";
     ms_status status = ms_reading_text(r, r->root, "model", &r->report->name);
     if (status == MS_OK)
         status = ms_reading_text(r, r->root, "device", &r->report->device);
     if (status == MS_OK)
         status = read_settings(r);
     if (status == MS_OK)
-        status = read_verdict(r);
+        status = ms_reading_text(r, r->root, "verdict_reason", &reason);
     if (status == MS_OK)
-        status = get_count(r, r->root, "devices", &devices);
-    p.has_devices = devices > 0;
+        status = ms_members_read(&reading, &root_table, r->root, &s);
+    r->report->has_reason = status == MS_OK && ms_reason_find(reason, &r->report->reason);
+    r->report->budget_bytes = s.budget_bytes;
+    p.has_devices = s.devices > 0;
     if (status == MS_OK)
-        status = read_phases(r, &p);
-    return status == MS_OK ? read_buffers(r, &p) : status;
+        status = add_phases(r, &s, &p);
+    return status == MS_OK ? add_buffers(r, &s, &p) : status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json/members.h"
 #include "base/json/number.h"
 #include "base/json/value.h"
 #include "input/document/reading.h"
@@ -83,62 +84,25 @@ typedef struct record {
 
 /* ---- reading ---- */
 
-/* Absent or null: left as it is. */
-static ms_status read_text(ms_json_value object, const char *key, const char **text, ms_error *err)
-{
-    ms_json_value value;
-    if (!ms_json_find(object, key, &value) || ms_json_kind_of(value) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_string(value, text, err);
-}
+#define RECORD(...) MS_MEMBER(record, __VA_ARGS__)
+static const ms_member extra_members[] = {
+    RECORD("count", count, .rules = MS_IF_ANY),
+    RECORD("layers", layers, .rules = MS_IF_ANY | MS_OR_NULL),
+    RECORD("pass", pass, .rules = MS_IF_ANY | MS_OR_NULL),
+    RECORD("saved_bytes", saved_bytes, .rules = MS_IF_ANY),
+    RECORD("temporary_bytes", temporary_bytes, .rules = MS_IF_ANY),
+    RECORD("peak_bytes", peak_bytes, .rules = MS_IF_ANY, .when = MS_PLACE(record, has_peak)),
+};
+static const ms_members extra_table = MS_MEMBERS(record, extra_members);
 
-static ms_status read_count(ms_json_value object, const char *key, uint64_t *count, ms_error *err)
-{
-    ms_json_value value;
-    if (!ms_json_find(object, key, &value))
-        return MS_OK;
-    return ms_json_get_count(value, 0, UINT64_MAX, count, err);
-}
-
-static ms_status read_extra(ms_json_value item, record *r, ms_error *err)
-{
-    ms_json_value extra, value;
-    if (!ms_json_find(item, "extra", &extra))
-        return MS_OK;
-    ms_status status = ms_json_expect(extra, MS_JSON_OBJECT, err);
-    if (status == MS_OK)
-        status = read_count(extra, "count", &r->count, err);
-    if (status == MS_OK)
-        status = read_text(extra, "layers", &r->layers, err);
-    if (status == MS_OK)
-        status = read_text(extra, "pass", &r->pass, err);
-    if (status == MS_OK)
-        status = read_count(extra, "saved_bytes", &r->saved_bytes, err);
-    if (status == MS_OK)
-        status = read_count(extra, "temporary_bytes", &r->temporary_bytes, err);
-    r->has_peak = ms_json_find(extra, "peak_bytes", &value);
-    return status == MS_OK ? read_count(extra, "peak_bytes", &r->peak_bytes, err) : status;
-}
-
-static ms_status read_record(ms_json_value item, record *r, ms_error *err)
-{
-    ms_json_value value;
-    *r = (record){.name = "", .phase = "", .pass = "", .count = 1};
-    ms_status status = ms_json_get_member(item, "name", &value, err);
-    if (status == MS_OK)
-        status = ms_json_get_string(value, &r->name, err);
-    if (status == MS_OK)
-        status = read_text(item, "phase", &r->phase, err);
-    if (status == MS_OK)
-        status = ms_json_get_member(item, "memory_bytes", &value, err);
-    if (status == MS_OK)
-        status = ms_json_get_count(value, 0, UINT64_MAX, &r->memory_bytes, err);
-    if (status == MS_OK)
-        status = ms_json_get_member(item, "persistent", &value, err);
-    if (status == MS_OK)
-        status = ms_json_get_bool(value, &r->persistent, err);
-    return status == MS_OK ? read_extra(item, r, err) : status;
-}
+static const ms_member record_members[] = {
+    RECORD("name", name),
+    RECORD("phase", phase, .rules = MS_IF_ANY | MS_OR_NULL),
+    RECORD("memory_bytes", memory_bytes),
+    RECORD("persistent", persistent),
+    MS_PART("extra", &extra_table, .rules = MS_IF_ANY),
+};
+static const ms_members record_table = MS_MEMBERS(record, record_members);
 
 /* ---- layers ---- */
 
@@ -252,6 +216,7 @@ static ms_status no_memory(ms_error *err)
 ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report *report,
                                    ms_error *err)
 {
+    const ms_members_reading reading = {.what = "a report", .arena = arena, .err = err};
     ms_json_value list, v;
     uint32_t count = 0;
     ms_status status = ms_json_get_list(root, "operators", &list, err);
@@ -264,8 +229,8 @@ ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_repor
         return no_memory(err);
     report->has_operators_at_peak = true;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
-        record r;
-        status = read_record(v, &r, err);
+        record r = {.name = "", .phase = "", .pass = "", .count = 1};
+        status = ms_members_read(&reading, &record_table, v, &r);
         report->has_operators_at_peak = report->has_operators_at_peak && r.has_peak;
         if (status == MS_OK && !make_part(arena, &r, &parts[count++]))
             status = no_memory(err);

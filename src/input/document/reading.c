@@ -12,6 +12,12 @@ const char *ms_report_text(ms_arena *arena, const char *text)
     return copy;
 }
 
+ms_members_reading ms_reading_members(const ms_reading *r)
+{
+    return (ms_members_reading){
+        .what = "a report", .arena = r->arena, .text = ms_report_text, .err = r->err};
+}
+
 ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
                           const char **text)
 {

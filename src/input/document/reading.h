@@ -5,6 +5,7 @@
 #ifndef MS_INPUT_DOCUMENT_READING_H
 #define MS_INPUT_DOCUMENT_READING_H
 
+#include "base/json/members.h"
 #include "input/document/report.h"
 
 typedef struct ms_reading {
@@ -21,6 +22,9 @@ static inline ms_status ms_reading_no_memory(const ms_reading *r)
 
 /* A printable copy: control characters become '?'. NULL when out of memory. */
 const char *ms_report_text(ms_arena *arena, const char *text);
+
+/* For members by rows: texts are printable copies. */
+ms_members_reading ms_reading_members(const ms_reading *r);
 
 /* A printable copy of a string member; "" if absent. */
 ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,

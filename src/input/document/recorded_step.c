@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json/members.h"
 #include "base/json/number.h"
 #include "input/document/recorded.h"
 
-/* ---- recorded ranks ---- */
+#define COUNT_OF(rows) (sizeof(rows) / sizeof(rows)[0])
+#define IF_KNOWN .rules = MS_IF_ANY | MS_OR_NULL
+#define STEP(...) MS_MEMBER(ms_recorded_step, __VA_ARGS__)
 
-/* What the ranks of a step share, as reports state it. */
+/* ---- layouts ---- */
 
 /* What captures call it. */
 static const struct strategy {
@@ -34,92 +37,25 @@ static bool has_item(const char *layout, const char *start)
     return false;
 }
 
-/* NULL where there is none, or null. */
-static ms_status recorded_ranks_read_text(ms_json_value v, const char **text, ms_error *err)
+/* What follows from the layout of a prediction. */
+static void read_layout(ms_recorded_step *step)
 {
-    return ms_json_kind_of(v) == MS_JSON_NULL ? MS_OK : ms_json_get_string(v, text, err);
-}
-
-/* Of a prediction, from its layout; of a capture, from the object `step`. */
-static ms_status recorded_read_layout(ms_recorded_step *step, ms_json_value root, ms_error *err)
-{
-    ms_json_value v;
     step->data_parallel = "none";
-    if (!ms_json_find_pointer(root, "/metadata/parallel", &v))
-        return MS_OK;
-    ms_status status = recorded_ranks_read_text(v, &step->layout, err);
-    if (status != MS_OK || !step->layout)
-        return status;
+    if (!step->layout) {
+        step->knows_resharding = false;
+        return;
+    }
     step->has_stages = has_item(step->layout, "pp=");
     step->splits_work =
         step->has_stages || has_item(step->layout, "tp=") || has_item(step->layout, "cp=");
-    for (size_t i = sizeof strategies / sizeof strategies[0]; i-- > 0;)
+    for (size_t i = COUNT_OF(strategies); i-- > 0;)
         if (has_item(step->layout, strategies[i].key))
             step->data_parallel = strategies[i].name;
-    step->knows_resharding = ms_json_find_pointer(root, "/metadata/reshard_after_forward", &v);
-    return step->knows_resharding ? ms_json_get_bool(v, &step->reshards, err) : MS_OK;
 }
-
-static ms_status recorded_read_sharing(ms_recorded_step *step, ms_json_value told, ms_error *err)
-{
-    ms_json_value v;
-    if (!ms_json_find(told, "data_parallel", &v))
-        return MS_OK;
-    step->data_parallel = "none";
-    ms_status status = recorded_ranks_read_text(v, &step->data_parallel, err);
-    step->knows_resharding =
-        ms_json_find(told, "reshard_after_forward", &v) && ms_json_kind_of(v) != MS_JSON_NULL;
-    return status == MS_OK && step->knows_resharding ? ms_json_get_bool(v, &step->reshards, err)
-                                                     : status;
-}
-
-/* ---- recorded step ---- */
-
-enum { MOST_LAYERS = 1 << 16 };
-
-/* ---- members that may be absent, or null ---- */
-
-static ms_status read_text(ms_json_value object, const char *pointer, const char **text,
-                           ms_error *err)
-{
-    ms_json_value v;
-    if (!ms_json_find_pointer(object, pointer, &v) || ms_json_kind_of(v) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_string(v, text, err);
-}
-
-static ms_status read_count(ms_json_value object, const char *pointer, uint64_t *count,
-                            ms_error *err)
-{
-    ms_json_value v;
-    if (!ms_json_find_pointer(object, pointer, &v) || ms_json_kind_of(v) == MS_JSON_NULL)
-        return MS_OK;
-    return ms_json_get_count(v, 0, UINT64_MAX, count, err);
-}
-
-typedef struct text_member {
-    const char *pointer, **text;
-} text_member;
-
-typedef struct count_member {
-    const char *pointer;
-    uint64_t *count;
-} count_member;
-
-static ms_status read_members(ms_json_value object, const text_member *texts, size_t text_count,
-                              const count_member *counts, size_t count_count, ms_error *err)
-{
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < text_count && status == MS_OK; i++)
-        status = read_text(object, texts[i].pointer, texts[i].text, err);
-    for (size_t i = 0; i < count_count && status == MS_OK; i++)
-        status = read_count(object, counts[i].pointer, counts[i].count, err);
-    return status;
-}
-
-#define COUNT_OF(rows) (sizeof(rows) / sizeof(rows)[0])
 
 /* ---- a prediction ---- */
+
+enum { MOST_LAYERS = 1 << 16 };
 
 /* Marks the layers of "0-8,12". */
 static void mark_layers(const char *text, bool *layers)
@@ -141,93 +77,160 @@ static void mark_layers(const char *text, bool *layers)
     }
 }
 
+typedef struct record {
+    const char *pass, *layers;
+} record;
+typedef struct operators {
+    record *items;
+    uint32_t count;
+} operators;
+static const ms_member extra_members[] = {
+    MS_MEMBER(record, "pass", pass, IF_KNOWN),
+    MS_MEMBER(record, "layers", layers, IF_KNOWN),
+};
+static const ms_members extra_table = MS_MEMBERS(record, extra_members);
+static const ms_member record_members[] = {MS_PART("extra", &extra_table, .rules = MS_IF_ANY)};
+static const ms_members record_table = MS_MEMBERS(record, record_members);
+static const ms_member operators_members[] = {
+    MS_ROWS(operators, "operators", items, count, &record_table, .rules = MS_IF_ANY)};
+static const ms_members operators_table = MS_MEMBERS(operators, operators_members);
+
 /* Operators that run again in backward name their layers. */
-static ms_status count_recomputed(ms_recorded *r, ms_json_value root, ms_error *err)
+static ms_status count_recomputed(const ms_members_reading *reading, ms_recorded *r,
+                                  ms_json_value root)
 {
-    ms_json_value list, v;
-    if (!ms_json_find(root, "operators", &list))
-        return MS_OK;
+    operators all = {0};
+    ms_json_value list;
+    ms_status status = ms_members_read(reading, &operators_table, root, &all);
+    if (status != MS_OK || !ms_json_find(root, "operators", &list))
+        return status;
     bool *layers = ms_arena_array(r->arena, bool, MOST_LAYERS);
     if (!layers)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v)) {
-        const char *pass = "", *text = NULL;
-        const text_member members[] = {{"/extra/pass", &pass}, {"/extra/layers", &text}};
-        status = read_members(v, members, COUNT_OF(members), NULL, 0, err);
-        if (status == MS_OK && text && strcmp(pass, "recompute") == 0)
-            mark_layers(text, layers);
+        return ms_fail(reading->err, MS_ERR_NOMEM, "out of memory for a report");
+    for (uint32_t i = 0; i < all.count; i++) {
+        const record *o = &all.items[i];
+        if (o->layers && o->pass && strcmp(o->pass, "recompute") == 0)
+            mark_layers(o->layers, layers);
     }
-    r->step.knows_recomputed = status == MS_OK;
+    r->step.knows_recomputed = true;
     for (size_t i = 0; i < MOST_LAYERS; i++)
         r->step.recomputed_layers += layers[i];
-    return status;
+    return MS_OK;
 }
 
-static ms_status read_static(ms_recorded *r, ms_json_value root, ms_error *err)
+static const ms_member predicted_members[] = {
+    STEP("dtype", dtype, IF_KNOWN),
+    STEP("autocast", autocast, IF_KNOWN),
+    STEP("optimizer", optimizer, IF_KNOWN),
+    STEP("optimizer_impl", optimizer_impl, IF_KNOWN),
+    STEP("batch", batch, IF_KNOWN),
+    STEP("seq", seq, IF_KNOWN),
+    STEP("num_layers", layers, IF_KNOWN),
+    STEP("parallel", layout, IF_KNOWN),
+    STEP("reshard_after_forward", reshards, .rules = MS_IF_ANY,
+         .when = MS_PLACE(ms_recorded_step, knows_resharding)),
+    STEP("adapter", adapter, IF_KNOWN),
+    STEP("quantize", quantize, IF_KNOWN),
+    STEP("attention", attention[0], IF_KNOWN),
+};
+const ms_members ms_predicted_step_table = MS_MEMBERS(ms_recorded_step, predicted_members);
+
+static bool is_some(const char *text)
+{
+    return text && strcmp(text, "none") != 0;
+}
+
+static ms_status read_static(const ms_members_reading *reading, ms_recorded *r, ms_json_value root)
 {
     ms_recorded_step *step = &r->step;
-    const char *adapter = NULL, *quantize = NULL, *attention = NULL;
-    const text_member texts[] = {{"/metadata/dtype", &step->dtype},
-                                 {"/metadata/autocast", &step->autocast},
-                                 {"/metadata/optimizer", &step->optimizer},
-                                 {"/metadata/optimizer_impl", &step->optimizer_impl},
-                                 {"/metadata/adapter", &adapter},
-                                 {"/metadata/quantize", &quantize},
-                                 {"/metadata/attention", &attention}};
-    const count_member counts[] = {{"/metadata/batch", &step->batch},
-                                   {"/metadata/seq", &step->seq},
-                                   {"/metadata/num_layers", &step->layers}};
-    ms_status status = read_members(root, texts, COUNT_OF(texts), counts, COUNT_OF(counts), err);
+    ms_json_value metadata;
+    ms_status status = ms_json_get_member(root, "metadata", &metadata, reading->err);
+    if (status == MS_OK)
+        status = ms_members_read(reading, &ms_predicted_step_table, metadata, step);
     if (status != MS_OK)
         return status;
-    if (attention)
-        step->attention[step->attention_count++] = attention;
+    step->attention_count = step->attention[0] != NULL;
     if (step->optimizer && strncmp(step->optimizer, "trainer-", 8) == 0)
         step->optimizer += 8;
     step->knows_weights = step->dtype != NULL;
-    step->is_quantized = quantize && strcmp(quantize, "none") != 0;
-    status = recorded_read_layout(step, root, err);
-    if (status != MS_OK)
-        return status;
-    step->knows_adapter = adapter != NULL;
-    if (adapter && strcmp(adapter, "none") != 0)
+    step->is_quantized = is_some(step->quantize);
+    step->knows_adapter = step->adapter != NULL;
+    if (is_some(step->adapter))
         step->adapter_parameters = step->trainable;
-    return count_recomputed(r, root, err);
+    read_layout(step);
+    return count_recomputed(reading, r, root);
 }
 
 /* ---- a capture ---- */
 
+typedef struct dimension {
+    uint64_t size;
+} dimension;
+static const ms_member dimension_members[] = {MS_MEMBER(dimension, "", size)};
+static const ms_members dimension_table =
+    MS_MEMBERS(dimension, dimension_members, .is_plain = true);
+
 typedef struct input {
     const char *name, *dtype;
-    uint64_t sizes[2], dimensions;
+    dimension *sizes;
+    uint32_t dimensions;
 } input;
+static const ms_member input_members[] = {
+    MS_MEMBER(input, "name", name, IF_KNOWN),
+    MS_MEMBER(input, "dtype", dtype, IF_KNOWN),
+    MS_ROWS(input, "shape", sizes, dimensions, &dimension_table),
+};
+static const ms_members input_table = MS_MEMBERS(input, input_members);
 
-static ms_status read_shape(ms_json_value shape, input *found, ms_error *err)
-{
-    ms_json_value v;
-    uint64_t size = 0;
-    ms_status status = MS_OK;
-    for (bool more = ms_json_first(shape, &v); more && status == MS_OK; more = ms_json_next(&v)) {
-        status = ms_json_get_count(v, 0, UINT64_MAX, &size, err);
-        if (found->dimensions < COUNT_OF(found->sizes))
-            found->sizes[found->dimensions] = size;
-        found->dimensions++;
-    }
-    return status;
-}
+typedef struct parameter {
+    const char *dtype;
+    uint64_t count;
+} parameter;
+static const ms_member parameter_members[] = {
+    MS_MEMBER(parameter, "dtype", dtype, IF_KNOWN),
+    MS_MEMBER(parameter, "count", count, IF_KNOWN),
+};
+static const ms_members parameter_table = MS_MEMBERS(parameter, parameter_members);
 
-static ms_status read_input(ms_json_value v, input *found, ms_error *err)
-{
-    ms_json_value shape;
-    *found = (input){.name = "", .dtype = ""};
-    const text_member texts[] = {{"/name", &found->name}, {"/dtype", &found->dtype}};
-    ms_status status = read_members(v, texts, COUNT_OF(texts), NULL, 0, err);
-    if (status == MS_OK)
-        status = ms_json_get_list(v, "shape", &shape, err);
-    return status == MS_OK ? read_shape(shape, found, err) : status;
-}
+typedef struct optimizer {
+    const char *name, *implementation;
+} optimizer;
+static const ms_member optimizer_members[] = {
+    MS_MEMBER(optimizer, "name", name, IF_KNOWN),
+    MS_MEMBER(optimizer, "implementation", implementation, IF_KNOWN),
+};
+static const ms_members optimizer_table = MS_MEMBERS(optimizer, optimizer_members);
+
+typedef struct captured {
+    input *inputs;
+    parameter *parameters;
+    optimizer *optimizers;
+    const char **attention, **autocast;
+    uint32_t input_count, parameter_count, optimizer_count, attention_count, autocast_count;
+    bool is_training;
+} captured;
+#define LIST(...) MS_ROWS(captured, __VA_ARGS__, .rules = MS_IF_ANY)
+static const ms_member list_members[] = {
+    MS_MEMBER(captured, "training", is_training, .rules = MS_IF_ANY),
+    LIST("inputs", inputs, input_count, &input_table),
+    LIST("parameters", parameters, parameter_count, &parameter_table),
+    LIST("attention", attention, attention_count, &ms_plain_texts),
+    LIST("autocast", autocast, autocast_count, &ms_plain_texts),
+    LIST("optimizers", optimizers, optimizer_count, &optimizer_table),
+};
+const ms_members ms_captured_lists_table = MS_MEMBERS(captured, list_members);
+
+static const ms_member told_members[] = {
+    STEP("layers", layers, IF_KNOWN),
+    STEP("recomputed_layers", recomputed_layers, IF_KNOWN),
+    STEP("adapter_param_count", adapter_parameters, IF_KNOWN),
+    STEP("idle_dropouts", idle_dropouts, IF_KNOWN),
+    STEP("compiled", is_compiled, .rules = MS_IF_ANY),
+    STEP("data_parallel", data_parallel, IF_KNOWN),
+    STEP("reshard_after_forward", reshards, IF_KNOWN,
+         .when = MS_PLACE(ms_recorded_step, knows_resharding)),
+};
+const ms_members ms_captured_step_table = MS_MEMBERS(ms_recorded_step, told_members);
 
 static bool is_beside_ids(const char *name)
 {
@@ -245,30 +248,27 @@ static bool is_beside_ids(const char *name)
  */
 static int rank_of(const input *i)
 {
-    bool is_whole = strcmp(i->dtype, "int64") == 0 || strcmp(i->dtype, "int32") == 0;
-    if (i->dimensions == 2 && is_whole && strcmp(i->name, "input_ids") == 0)
+    const char *name = i->name ? i->name : "", *dtype = i->dtype ? i->dtype : "";
+    bool is_whole = strcmp(dtype, "int64") == 0 || strcmp(dtype, "int32") == 0;
+    if (i->dimensions == 2 && is_whole && strcmp(name, "input_ids") == 0)
         return 4;
-    if (i->dimensions == 3 && strcmp(i->name, "inputs_embeds") == 0)
+    if (i->dimensions == 3 && strcmp(name, "inputs_embeds") == 0)
         return 3;
-    if (i->dimensions == 2 && is_whole && !is_beside_ids(i->name))
+    if (i->dimensions == 2 && is_whole && !is_beside_ids(name))
         return 2;
-    return i->dimensions > 0 && i->sizes[0] > 0 ? 1 : 0;
+    return i->dimensions > 0 && i->sizes[0].size > 0 ? 1 : 0;
 }
 
 /* The largest of those that are most like ids of tokens. */
-static ms_status read_inputs(ms_recorded_step *step, ms_json_value list, ms_error *err)
+static void read_inputs(ms_recorded_step *step, const captured *c)
 {
-    ms_json_value v;
     int best = 0;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v)) {
-        input i;
-        status = read_input(v, &i, err);
-        int rank = status == MS_OK ? rank_of(&i) : 0;
+    for (uint32_t k = 0; k < c->input_count; k++) {
+        const input *i = &c->inputs[k];
+        int rank = rank_of(i);
         if (rank == 0 || rank < best)
             continue;
-        uint64_t batch = i.sizes[0], seq = rank > 1 ? i.sizes[1] : 0;
+        uint64_t batch = i->sizes[0].size, seq = rank > 1 ? i->sizes[1].size : 0;
         double size = (double)batch * (double)(seq ? seq : 1);
         double known = (double)step->batch * (double)(step->seq ? step->seq : 1);
         if (rank == best && batch == step->batch && seq == step->seq)
@@ -280,111 +280,74 @@ static ms_status read_inputs(ms_recorded_step *step, ms_json_value list, ms_erro
         }
         best = rank;
     }
-    return status;
 }
 
-static ms_status read_parameters(ms_recorded_step *step, ms_json_value list, ms_error *err)
+static void read_parameters(ms_recorded_step *step, const captured *c)
 {
-    ms_json_value v;
     uint64_t most = 0;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v)) {
-        const char *dtype = "";
-        uint64_t count = 0;
-        status = read_text(v, "/dtype", &dtype, err);
-        if (status == MS_OK)
-            status = read_count(v, "/count", &count, err);
+    for (uint32_t i = 0; i < c->parameter_count; i++) {
+        const parameter *p = &c->parameters[i];
+        const char *dtype = p->dtype ? p->dtype : "";
         bool is_packed = strcmp(dtype, "uint8") == 0 || strcmp(dtype, "int8") == 0;
         step->is_quantized = step->is_quantized || is_packed;
-        if (count > most) {
-            most = count;
+        if (p->count > most) {
+            most = p->count;
             step->dtype = dtype;
         }
     }
     step->knows_weights = most > 0;
-    return status;
-}
-
-static ms_status read_attention(ms_recorded_step *step, ms_json_value list, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v);
-         more && status == MS_OK && step->attention_count < MS_RECORDED_ATTENTIONS;
-         more = ms_json_next(&v))
-        status = ms_json_get_string(v, &step->attention[step->attention_count++], err);
-    return status;
 }
 
 /* One optimizer has a name; of several, the first two. */
-static ms_status read_optimizers(ms_recorded *r, ms_json_value list, ms_error *err)
+static bool read_optimizers(ms_recorded *r, const captured *c)
 {
     ms_recorded_step *step = &r->step;
-    const char *names[2] = {NULL, NULL}, *implementation = NULL;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    const optimizer *all = c->optimizers, none = {0};
+    const optimizer *second = c->optimizer_count > 1 ? &all[1] : &none;
+    if (c->optimizer_count == 0 || !all[0].name)
+        return true;
+    bool is_one = !second->name || strcmp(all[0].name, second->name) == 0;
+    step->optimizer =
+        is_one ? all[0].name
+               : ms_arena_printf(r->arena, "%.60s and %.60s%s", all[0].name, second->name,
+                                 c->optimizer_count > 2 ? " and others" : "");
+    if (!second->name)
+        step->optimizer_impl =
+            second->implementation ? second->implementation : all[0].implementation;
+    return step->optimizer != NULL;
+}
+
+static ms_status read_captured(const ms_members_reading *reading, ms_recorded *r,
+                               ms_json_value told)
+{
+    ms_recorded_step *step = &r->step;
     ms_json_value v;
-    bool more = status == MS_OK && ms_json_first(list, &v);
-    for (int i = 0; more && status == MS_OK && i < 2; i++, more = ms_json_next(&v)) {
-        status = read_text(v, "/name", &names[i], err);
-        if (status == MS_OK)
-            status = read_text(v, "/implementation", &implementation, err);
-    }
-    if (status != MS_OK || !names[0])
+    captured c = {.is_training = true};
+    ms_status status = ms_members_read(reading, &ms_captured_step_table, told, step);
+    if (status == MS_OK)
+        status = ms_members_read(reading, &ms_captured_lists_table, told, &c);
+    if (status != MS_OK)
         return status;
-    bool is_one = !names[1] || strcmp(names[0], names[1]) == 0;
-    step->optimizer = is_one ? names[0]
-                             : ms_arena_printf(r->arena, "%.60s and %.60s%s", names[0], names[1],
-                                               more ? " and others" : "");
-    step->optimizer_impl = names[1] ? NULL : implementation;
-    return step->optimizer ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-}
-
-static ms_status read_autocast(ms_recorded_step *step, ms_json_value list, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
-    step->autocast = step->is_compiled ? NULL : "none";
-    return status == MS_OK && ms_json_first(list, &v) ? ms_json_get_string(v, &step->autocast, err)
-                                                      : status;
-}
-
-static ms_status read_bool(ms_json_value object, const char *key, bool *truth, ms_error *err)
-{
-    ms_json_value v;
-    return ms_json_find(object, key, &v) ? ms_json_get_bool(v, truth, err) : MS_OK;
-}
-
-static ms_status read_captured(ms_recorded *r, ms_json_value told, ms_error *err)
-{
-    ms_recorded_step *step = &r->step;
-    ms_json_value list;
-    bool is_training = true;
-    const count_member counts[] = {{"/layers", &step->layers},
-                                   {"/recomputed_layers", &step->recomputed_layers},
-                                   {"/adapter_param_count", &step->adapter_parameters},
-                                   {"/idle_dropouts", &step->idle_dropouts}};
-    ms_status status = read_members(told, NULL, 0, counts, COUNT_OF(counts), err);
-    if (status == MS_OK)
-        status = read_bool(told, "training", &is_training, err);
-    if (status == MS_OK)
-        status = read_bool(told, "compiled", &step->is_compiled, err);
     step->knows_recomputed = step->layers > 0 && !step->is_compiled;
     step->knows_adapter = true;
-    step->is_evaluating = !is_training && step->idle_dropouts > 0;
-    if (status == MS_OK && ms_json_find(told, "inputs", &list))
-        status = read_inputs(step, list, err);
-    if (status == MS_OK && ms_json_find(told, "parameters", &list))
-        status = read_parameters(step, list, err);
-    if (status == MS_OK && ms_json_find(told, "attention", &list))
-        status = read_attention(step, list, err);
-    if (status == MS_OK && ms_json_find(told, "autocast", &list))
-        status = read_autocast(step, list, err);
-    if (status == MS_OK && ms_json_find(told, "optimizers", &list))
-        status = read_optimizers(r, list, err);
-    if (status == MS_OK)
-        status = recorded_read_sharing(step, told, err);
-    return status;
+    step->is_evaluating = !c.is_training && step->idle_dropouts > 0;
+    read_inputs(step, &c);
+    if (ms_json_find(told, "parameters", &v))
+        read_parameters(step, &c);
+    while (step->attention_count < c.attention_count &&
+           step->attention_count < MS_RECORDED_ATTENTIONS) {
+        step->attention[step->attention_count] = c.attention[step->attention_count];
+        step->attention_count++;
+    }
+    if (ms_json_find(told, "autocast", &v))
+        step->autocast = c.autocast_count ? c.autocast[0] : step->is_compiled ? NULL : "none";
+    if (!ms_json_find(told, "data_parallel", &v))
+        step->knows_resharding = false;
+    else if (!step->data_parallel)
+        step->data_parallel = "none";
+    return read_optimizers(r, &c)
+               ? MS_OK
+               : ms_fail(reading->err, MS_ERR_NOMEM, "out of memory for a report");
 }
 
 /* ---- both ---- */
@@ -403,17 +366,24 @@ static uint64_t count_micro_steps(const ms_recorded *r)
     return count;
 }
 
+static const ms_member summary_members[] = {
+    STEP("param_count", parameters, IF_KNOWN),
+    STEP("trainable_param_count", trainable, IF_KNOWN),
+    STEP("optimizer_memory_bytes", optimizer_bytes, IF_KNOWN),
+};
+const ms_members ms_step_summary_table = MS_MEMBERS(ms_recorded_step, summary_members);
+
 ms_status ms_recorded_read_step(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    ms_json_value told;
-    const count_member counts[] = {{"/summary/param_count", &r->step.parameters},
-                                   {"/summary/trainable_param_count", &r->step.trainable},
-                                   {"/summary/optimizer_memory_bytes", &r->step.optimizer_bytes}};
-    ms_status status = read_members(root, NULL, 0, counts, COUNT_OF(counts), err);
+    const ms_members_reading reading = {.what = "a report", .arena = r->arena, .err = err};
+    ms_json_value v;
+    ms_status status = MS_OK;
+    if (ms_json_find(root, "summary", &v))
+        status = ms_members_read(&reading, &ms_step_summary_table, v, &r->step);
     r->step.micro_steps = count_micro_steps(r);
     if (status != MS_OK)
         return status;
     if (r->is_static)
-        return read_static(r, root, err);
-    return ms_json_find(root, "step", &told) ? read_captured(r, told, err) : MS_OK;
+        return read_static(&reading, r, root);
+    return ms_json_find(root, "step", &v) ? read_captured(&reading, r, v) : MS_OK;
 }

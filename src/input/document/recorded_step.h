@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json/value.h"
+#include "base/json/members.h"
 #include "memscope/recorded.h"
 
 enum { MS_RECORDED_ATTENTIONS = 4 };
@@ -22,6 +22,7 @@ typedef struct ms_recorded_step {
     bool knows_weights, is_quantized;
     const char *autocast; /* "none" */
     const char *optimizer, *optimizer_impl;
+    const char *adapter, *quantize; /* predicted: "none" */
     const char *attention[MS_RECORDED_ATTENTIONS];
     uint32_t attention_count;
     uint64_t layers;
@@ -39,6 +40,11 @@ typedef struct ms_recorded_step {
     const char *data_parallel; /* "fully_shard"; "none" */
     bool knows_resharding, reshards;
 } ms_recorded_step;
+
+/* What is read of it: of the metadata of a prediction; of the object `step` of a capture; of the
+ * summary of either. */
+extern const ms_members ms_predicted_step_table, ms_captured_step_table, ms_captured_lists_table;
+extern const ms_members ms_step_summary_table;
 
 /* Fills r->step; the phases have been read. */
 ms_status ms_recorded_read_step(ms_recorded *r, ms_json_value root, ms_error *err);

@@ -68,25 +68,10 @@ const char *ms_infer_choice_range(const ms_infer_view *v)
                            *less ? less : "the same", *more ? more : "the same");
 }
 
-static void write_text(ms_json_writer *w, const char *key, const char *text)
+static void write_places(ms_json_writer *w, const char *name, const void *choice)
 {
-    if (text)
-        ms_json_string(w, key, text);
-    else
-        ms_json_null(w, key);
-}
-
-void ms_infer_choice_json(ms_json_writer *w, const ms_infer_choice *c)
-{
-    ms_json_object(w, "engine_fit");
-    ms_json_string(w, "program", c->program);
-    ms_json_string(w, "arguments", c->arguments);
-    ms_json_bool(w, "changed", c->is_changed);
-    write_text(w, "failure", c->failure);
-    write_text(w, "arguments_if_less_free", c->if_less);
-    write_text(w, "arguments_if_more_free", c->if_more);
-    ms_json_uint(w, "trials", c->trials);
-    ms_json_array(w, "places");
+    const ms_infer_choice *c = choice;
+    ms_json_array(w, name);
     for (uint32_t i = 0; i < (c->devices ? c->devices : 1); i++) {
         ms_json_object_inline(w, NULL);
         if (c->devices)
@@ -99,5 +84,17 @@ void ms_infer_choice_json(ms_json_writer *w, const ms_infer_choice *c)
         ms_json_close(w);
     }
     ms_json_close(w);
-    ms_json_close(w);
 }
+
+#define CHOICE(...) MS_MEMBER(ms_infer_choice, __VA_ARGS__)
+static const ms_member choice_members[] = {
+    CHOICE("program", program),
+    CHOICE("arguments", arguments),
+    CHOICE("changed", is_changed),
+    CHOICE("failure", failure, .rules = MS_OR_NULL),
+    CHOICE("arguments_if_less_free", if_less, .rules = MS_OR_NULL),
+    CHOICE("arguments_if_more_free", if_more, .rules = MS_OR_NULL),
+    CHOICE("trials", trials),
+    MS_WRITTEN("places", write_places),
+};
+const ms_members ms_infer_choice_table = MS_MEMBERS(ms_infer_choice, choice_members);

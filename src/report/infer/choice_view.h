@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_CHOICE_VIEW_H
 #define MS_REPORT_INFER_CHOICE_VIEW_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/infer/infer_view.h"
 
 /* Arguments without the rules for single tensors, which are long. NULL: out of memory. */
@@ -15,6 +15,6 @@ const char *ms_infer_choice_short(ms_arena *arena, const char *arguments);
 const char *ms_infer_choice_text(const ms_infer_view *view);
 /* What it would start with if more or less were free; "" where that is the same. */
 const char *ms_infer_choice_range(const ms_infer_view *view);
-void ms_infer_choice_json(ms_json_writer *writer, const ms_infer_choice *choice);
+extern const ms_members ms_infer_choice_table;
 
 #endif

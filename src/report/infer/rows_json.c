@@ -11,60 +11,44 @@
 #include "report/kit/writer_list.h"
 #include "base/text/csv.h"
 
-void ms_infer_lever_json(ms_json_writer *w, const char *lever, uint64_t value)
-{
-    if (!lever) {
-        ms_json_null(w, "most_that_fits");
-        return;
-    }
-    ms_json_object(w, "most_that_fits");
-    ms_json_string(w, "setting", lever);
-    ms_json_uint(w, "value", value);
-    ms_json_close(w);
-}
+#define FIT(...) MS_MEMBER(ms_infer_fit, __VA_ARGS__)
+static const ms_member fit_members[] = {
+    FIT("what", what),
+    FIT("value", value, .rules = MS_OR_NULL),
+    FIT("safe_value", safe, .rules = MS_OR_NULL),
+    FIT("next", next, .rules = MS_OR_NULL),
+    FIT("next_bytes", next_bytes, .rules = MS_OR_NULL),
+    FIT("refusal", refusal, .rules = MS_OR_NULL),
+    FIT("step", step, .rules = MS_OR_NULL),
+    FIT("larger_excluded", has_all),
+    FIT("trials", trials),
+};
+const ms_members ms_infer_fit_table = MS_MEMBERS(ms_infer_fit, fit_members);
 
-void ms_infer_fit_json(ms_json_writer *w, const ms_infer_fit *fit)
-{
-    ms_json_object(w, "fit");
-    ms_json_string(w, "what", fit->what);
-    ms_json_string(w, "value", fit->value);
-    ms_json_string(w, "safe_value", fit->safe);
-    ms_json_string(w, "next", fit->next);
-    if (fit->next_bytes > 0)
-        ms_json_uint(w, "next_bytes", fit->next_bytes);
-    else
-        ms_json_null(w, "next_bytes");
-    ms_json_string(w, "refusal", fit->refusal);
-    if (fit->step > 0)
-        ms_json_uint(w, "step", fit->step);
-    else
-        ms_json_null(w, "step");
-    ms_json_bool(w, "larger_excluded", fit->has_all);
-    ms_json_uint(w, "trials", fit->trials);
-    ms_json_close(w);
-}
-
-static void write_figures(ms_json_writer *w, const ms_infer_row *row)
-{
-    ms_json_string(w, "device", row->device);
-    ms_json_uint(w, "devices", row->devices);
-    ms_json_uint(w, "budget_bytes", row->budget_bytes);
-    ms_json_uint(w, "context", row->context);
-    ms_json_uint(w, "concurrency", row->concurrency);
-    ms_json_bool(w, "fits", row->fits);
-    ms_json_uint(w, "bytes", row->needed.expected);
-    ms_json_uint(w, "low_bytes", row->needed.low);
-    ms_json_uint(w, "high_bytes", row->needed.high);
-    ms_json_uint(w, "weight_bytes", row->weight_bytes);
-    ms_json_uint(w, "cache_bytes", row->cache_bytes);
-    ms_json_uint(w, "host_bytes", row->host_bytes);
-    ms_infer_speed_json(w, &row->speed);
-    ms_infer_lever_json(w, row->lever, row->lever_value);
-    if (row->fit.what)
-        ms_infer_fit_json(w, &row->fit);
-    if (row->chosen)
-        ms_json_string(w, "engine_fit_arguments", row->chosen);
-}
+#define ROW(...) MS_MEMBER(ms_infer_row, __VA_ARGS__)
+static const ms_member lever_members[] = {ROW("setting", lever), ROW("value", lever_value)};
+static const ms_members lever_table = MS_MEMBERS(ms_infer_row, lever_members);
+static const ms_member figure_members[] = {
+    ROW("device", device),
+    ROW("devices", devices),
+    ROW("budget_bytes", budget_bytes),
+    ROW("context", context),
+    ROW("concurrency", concurrency),
+    ROW("fits", fits),
+    ROW("bytes", needed.expected),
+    ROW("low_bytes", needed.low),
+    ROW("high_bytes", needed.high),
+    ROW("weight_bytes", weight_bytes),
+    ROW("cache_bytes", cache_bytes),
+    ROW("host_bytes", host_bytes),
+    MS_PART_AT(ms_infer_row, "speed", speed, &ms_infer_speed_table, .make = ms_infer_speed_make),
+    MS_PART("most_that_fits", &lever_table, .rules = MS_OR_NULL,
+            .when = MS_PLACE(ms_infer_row, lever)),
+    ROW("fit", fit, .rules = MS_IF_ANY, .when = MS_PLACE(ms_infer_row, fit.what),
+        .inner = &ms_infer_fit_table),
+    ROW("engine_fit_arguments", chosen, .rules = MS_IF_ANY),
+};
+const ms_members ms_infer_row_table = MS_MEMBERS(ms_infer_row, figure_members);
 
 static void write_row(ms_json_writer *w, const ms_infer_view *v, const ms_infer_row *row)
 {
@@ -80,7 +64,7 @@ static void write_row(ms_json_writer *w, const ms_infer_view *v, const ms_infer_
     if (row->reason)
         ms_json_string(w, "error", row->reason);
     else
-        write_figures(w, row);
+        ms_members_write(w, &ms_infer_row_table, row);
     ms_json_close(w);
 }
 

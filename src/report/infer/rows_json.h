@@ -6,11 +6,11 @@
 #ifndef MS_REPORT_INFER_ROWS_JSON_H
 #define MS_REPORT_INFER_ROWS_JSON_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/infer/rows_view.h"
 
-void ms_infer_lever_json(ms_json_writer *w, const char *lever, uint64_t value);
-void ms_infer_fit_json(ms_json_writer *w, const ms_infer_fit *fit);
+extern const ms_members ms_infer_fit_table;
+extern const ms_members ms_infer_row_table; /* the figures of a row that has some */
 bool ms_infer_rows_json(FILE *out, const ms_infer_view *view);
 
 #endif

@@ -61,30 +61,32 @@ const char *ms_infer_decode_text(const ms_infer_view *v)
     return text;
 }
 
-static void write_bound(ms_json_writer *w, const char *key, double per_s)
-{
-    enum { DECIMALS = 3 };
-    if (per_s > 0)
-        ms_json_double(w, key, per_s, DECIMALS);
-    else
-        ms_json_null(w, key);
-}
-
 static const char *limit_name(const ms_infer_bound *bound)
 {
     return !(bound->per_s > 0) ? NULL : bound->by_bytes ? "bandwidth" : "arithmetic";
 }
 
-void ms_infer_speed_json(ms_json_writer *w, const ms_infer_speed *s)
+typedef struct speed {
+    ms_infer_speed of;
+    const char *prefill_limit, *decode_limit;
+} speed;
+
+#define TEXT(...) MS_MEMBER(speed, __VA_ARGS__, .rules = MS_OR_NULL)
+#define BOUND(...) MS_MEMBER(speed, __VA_ARGS__, .rules = MS_OR_NULL, .decimals = 3)
+static const ms_member speed_members[] = {
+    BOUND("prefill_tokens_per_s", of.prefill.per_s),
+    TEXT("prefill_limit", prefill_limit),
+    BOUND("decode_tokens_per_s", of.decode.per_s),
+    TEXT("decode_limit", decode_limit),
+    BOUND("full_context_tokens_per_s", of.full.per_s),
+    BOUND("even_experts_tokens_per_s", of.even.per_s),
+    TEXT("arithmetic_type", of.type),
+    TEXT("reason", of.reason),
+};
+const ms_members ms_infer_speed_table = MS_MEMBERS(speed, speed_members);
+
+void ms_infer_speed_make(const void *of, void *made)
 {
-    ms_json_object(w, "speed");
-    write_bound(w, "prefill_tokens_per_s", s->prefill.per_s);
-    ms_json_string(w, "prefill_limit", limit_name(&s->prefill));
-    write_bound(w, "decode_tokens_per_s", s->decode.per_s);
-    ms_json_string(w, "decode_limit", limit_name(&s->decode));
-    write_bound(w, "full_context_tokens_per_s", s->full.per_s);
-    write_bound(w, "even_experts_tokens_per_s", s->even.per_s);
-    ms_json_string(w, "arithmetic_type", s->type);
-    ms_json_string(w, "reason", s->reason);
-    ms_json_close(w);
+    const ms_infer_speed *s = of;
+    *(speed *)made = (speed){*s, limit_name(&s->prefill), limit_name(&s->decode)};
 }

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_SPEED_VIEW_H
 #define MS_REPORT_INFER_SPEED_VIEW_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/infer/infer_view.h"
 
 /* "at most 76.3 tokens/s, by the bandwidth of the memory; 61.0 with a full context": of the
@@ -14,7 +14,8 @@ const char *ms_infer_prefill_text(const ms_infer_view *view);
 const char *ms_infer_decode_text(const ms_infer_view *view);
 
 /* The member "speed". */
-void ms_infer_speed_json(ms_json_writer *w, const ms_infer_speed *speed);
+extern const ms_members ms_infer_speed_table;
+void ms_infer_speed_make(const void *speed, void *made);
 
 /* "76.3"; "" where there is no bound. */
 enum { MS_SPEED_TEXT = 40 };

@@ -50,34 +50,33 @@ const char *ms_infer_loaded_text(const ms_infer_view *v)
     return text;
 }
 
-void ms_infer_stored_json(ms_json_writer *w, const ms_infer_view *v)
-{
-    const ms_stored *s = &v->input->stored;
-    ms_json_object(w, "stored");
-    ms_json_uint(w, "files", s->checkpoint.files);
-    ms_json_uint(w, "tensors", s->checkpoint.tensors);
-    ms_json_uint(w, "bytes", s->checkpoint.tensor_bytes);
-    ms_json_array(w, "types");
-    for (uint32_t i = 0; i < s->kinds.count; i++) {
-        const ms_stored_kind *k = &s->kinds.items[i];
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "type", k->name);
-        ms_json_string(w, "role", ms_stored_role_names[k->role]);
-        ms_json_uint(w, "tensors", k->tensors);
-        ms_json_uint(w, "bytes", k->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-    ms_json_uint(w, "loaded_bytes", v->answer->loaded_bytes);
-    ms_json_array(w, "differences");
-    for (uint32_t i = 0; i < v->answer->causes.count; i++) {
-        const ms_stored_cause *c = &v->answer->causes.items[i];
-        ms_json_object(w, NULL);
-        ms_json_string(w, "cause", c->name);
-        ms_json_string(w, "text", c->text);
-        ms_json_int(w, "bytes", c->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-    ms_json_close(w);
-}
+static const ms_words role_names = {ms_stored_role_names, MS_ROLE_OTHER + 1, 0, 0};
+
+#define KIND(...) MS_MEMBER(ms_stored_kind, __VA_ARGS__)
+static const ms_member kind_members[] = {
+    KIND("type", name),
+    KIND("role", role, .words = &role_names),
+    KIND("tensors", tensors),
+    KIND("bytes", bytes),
+};
+static const ms_members kind_table = MS_MEMBERS(ms_stored_kind, kind_members, .is_inline = true);
+
+static const ms_member cause_members[] = {
+    MS_MEMBER(ms_stored_cause, "cause", name),
+    MS_MEMBER(ms_stored_cause, "text", text),
+    MS_MEMBER(ms_stored_cause, "bytes", bytes),
+};
+static const ms_members cause_table = MS_MEMBERS(ms_stored_cause, cause_members);
+
+#define OF_INPUT .from = MS_FROM(ms_infer_view, input)
+#define INPUT(...) MS_MEMBER(ms_infer_input, __VA_ARGS__, OF_INPUT)
+#define OF_ANSWER .from = MS_FROM(ms_infer_view, answer)
+static const ms_member stored_members[] = {
+    INPUT("files", stored.checkpoint.files),
+    INPUT("tensors", stored.checkpoint.tensors),
+    INPUT("bytes", stored.checkpoint.tensor_bytes),
+    MS_ROWS(ms_infer_input, "types", stored.kinds.items, stored.kinds.count, &kind_table, OF_INPUT),
+    MS_MEMBER(ms_infer_answer, "loaded_bytes", loaded_bytes, OF_ANSWER),
+    MS_ROWS(ms_infer_answer, "differences", causes.items, causes.count, &cause_table, OF_ANSWER),
+};
+const ms_members ms_infer_stored_table = MS_MEMBERS(ms_infer_view, stored_members);

@@ -5,7 +5,7 @@
 #ifndef MS_REPORT_INFER_STORED_VIEW_H
 #define MS_REPORT_INFER_STORED_VIEW_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/infer/infer_view.h"
 
 /* Whether there are files of weights beside a config. */
@@ -18,6 +18,6 @@ const char *ms_infer_stored_kind(const ms_infer_view *view, uint32_t index);
  * of memory. */
 const char *ms_infer_loaded_text(const ms_infer_view *view);
 /* The member "stored". */
-void ms_infer_stored_json(ms_json_writer *w, const ms_infer_view *view);
+extern const ms_members ms_infer_stored_table;
 
 #endif

@@ -8,7 +8,14 @@
 
 #include "base/json/members.h"
 
-#define MS_DOCUMENT_TABLES(X) X("compare", ms_compare_document)
+/* clang-format off */
+#define MS_DOCUMENT_TABLES(X) \
+    X("compare", ms_compare_document) \
+    X("device_links", ms_links_document) \
+    X("fit", ms_fit_document) \
+    X("infer", ms_infer_document) \
+    X("static_report", ms_report_document)
+/* clang-format on */
 
 #define MS_DOCUMENT_TABLE(schema, table) extern const ms_members table;
 MS_DOCUMENT_TABLES(MS_DOCUMENT_TABLE)

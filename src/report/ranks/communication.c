@@ -160,14 +160,15 @@ bool ms_communication_html(FILE *out, const void *analysis)
     return true;
 }
 
-void ms_communication_json(ms_json_writer *w, const ms_view *view)
+void ms_communication_json(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     row rows[MOST_ROWS];
     uint32_t count = rows_of(view, rows);
     bool is_timed = !why_untimed(view);
     if (count == 0)
         return;
-    ms_json_array(w, "communication");
+    ms_json_array(w, name);
     for (uint32_t i = 0; i < count; i++) {
         ms_json_object(w, NULL);
         ms_json_string(w, "kind", rows[i].kind);

@@ -23,6 +23,6 @@ void ms_communication_console(const ms_page *page, const void *view);
 void ms_communication_markdown(FILE *out, const void *view);
 bool ms_communication_html(FILE *out, const void *view); /* the content of a section */
 /* The array "communication". */
-void ms_communication_json(ms_json_writer *writer, const ms_view *view);
+void ms_communication_json(ms_json_writer *w, const char *name, const void *view);
 
 #endif

@@ -142,12 +142,13 @@ bool ms_one_device_html(FILE *out, const void *analysis)
     return true;
 }
 
-void ms_one_device_json(ms_json_writer *w, const ms_view *view)
+void ms_one_device_json(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     if (!ms_one_device_is_there(view))
         return;
     const ms_one_device *one = one_of(view);
-    ms_json_object(w, "one_device");
+    ms_json_object(w, name);
     if (one->unknown) {
         ms_json_string(w, "not_compared", one->unknown);
         ms_json_close(w);

@@ -18,6 +18,6 @@ void ms_one_device_markdown(FILE *out, const void *view);
 bool ms_one_device_html(FILE *out, const void *view);
 bool ms_one_device_is_there(const ms_view *view);
 /* The object "one_device". */
-void ms_one_device_json(ms_json_writer *writer, const ms_view *view);
+void ms_one_device_json(ms_json_writer *w, const char *name, const void *view);
 
 #endif

@@ -134,11 +134,12 @@ bool ms_rank_table_html(FILE *out, const void *analysis)
     return true;
 }
 
-void ms_rank_table_json(ms_json_writer *w, const ms_view *view)
+void ms_rank_table_json(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     if (table_of(view)->count == 0)
         return;
-    ms_json_array(w, "ranks");
+    ms_json_array(w, name);
     for (uint32_t i = 0; i < table_of(view)->count; i++) {
         const ms_rank_need need = need_at(view, i);
         ms_json_object(w, NULL);

@@ -17,6 +17,6 @@ void ms_rank_table_markdown(FILE *out, const void *view);
 bool ms_rank_table_html(FILE *out, const void *view);
 bool ms_rank_table_is_there(const ms_view *view);
 /* The array "ranks", a row for each class of ranks that need the same. */
-void ms_rank_table_json(ms_json_writer *writer, const ms_view *view);
+void ms_rank_table_json(ms_json_writer *w, const char *name, const void *view);
 
 #endif

@@ -5,9 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "memscope/probe.h"
 #include "report/kit/tree/tree_writers.h"
+#include "report/kit/documents.h"
 #include "report/kit/writer_list.h"
 #include "report/runtime/links_view.h"
 #include "base/text/number.h"
@@ -110,61 +111,56 @@ MS_TREE_WRITERS(ms_links, struct ms_links_view, build, v->style)
 
 /* ---- JSON ---- */
 
-static void write_json_copy(ms_json_writer *w, const ms_link_sample *s)
-{
-    ms_json_object_inline(w, NULL);
-    ms_json_string(w, "kind", s->kind);
-    ms_json_bool(w, "pinned", s->is_pinned);
-    ms_json_uint(w, "bytes", s->bytes);
-    ms_json_double(w, "bytes_per_s", s->bytes_per_s, 0);
-    ms_json_close(w);
-}
+#define COPY(...) MS_MEMBER(ms_link_sample, __VA_ARGS__)
+static const ms_member copy_members[] = {
+    COPY("kind", kind),
+    COPY("pinned", is_pinned),
+    COPY("bytes", bytes),
+    COPY("bytes_per_s", bytes_per_s),
+};
+static const ms_members copy_table = MS_MEMBERS(ms_link_sample, copy_members, .is_inline = true);
 
-static void write_json_product(ms_json_writer *w, const ms_product_sample *p)
-{
-    ms_json_object_inline(w, NULL);
-    ms_json_string(w, "dtype", ms_dtype_info_of(p->dtype)->name);
-    ms_json_uint(w, "rows", p->rows);
-    ms_json_uint(w, "inner", p->inner);
-    ms_json_uint(w, "columns", p->columns);
-    ms_json_double(w, "ms", p->ms, 6);
-    ms_json_double(w, "flops_per_s", p->flops_per_s, 0);
-    ms_json_close(w);
-}
+#define PRODUCT(...) MS_MEMBER(ms_product_sample, __VA_ARGS__)
+static const ms_member product_members[] = {
+    PRODUCT("dtype", dtype, .words = &ms_dtype_words, .most = MS_DTYPE_F16),
+    PRODUCT("rows", rows),
+    PRODUCT("inner", inner),
+    PRODUCT("columns", columns),
+    PRODUCT("ms", ms, .decimals = 6),
+    PRODUCT("flops_per_s", flops_per_s),
+};
+static const ms_members product_table =
+    MS_MEMBERS(ms_product_sample, product_members, .is_inline = true);
 
-static void write_json_metadata(ms_json_writer *w, const ms_links_view *v)
-{
-    ms_json_object(w, "metadata");
-    ms_json_string(w, "mode", "links");
-    ms_json_string(w, "backend", v->backend);
-    ms_json_bool(w, "simulated_device", v->facts->is_simulated);
-    ms_json_bool(w, "partial", v->status != MS_OK);
-    ms_json_string(w, "device", v->device);
-    ms_json_string(w, "device_title", v->facts->title);
-    ms_json_string(w, "versions", v->facts->versions);
-    ms_json_uint(w, "device_bytes", v->facts->total_bytes);
-    ms_json_close(w);
-}
+static const ms_member in_use_members[] = {
+    MS_MEMBER(ms_links, "opened_bytes", opened_used_bytes),
+    MS_MEMBER(ms_links, "loaded_bytes", loaded_used_bytes),
+};
+static const ms_members in_use_table = MS_MEMBERS(ms_links, in_use_members);
+
+#define FACT(...) MS_MEMBER(ms_backend_facts, __VA_ARGS__, .from = MS_FROM(ms_links_view, facts))
+static const ms_member metadata_members[] = {
+    MS_CONSTANT("mode", "links"),
+    MS_MEMBER(ms_links_view, "backend", backend),
+    FACT("simulated_device", is_simulated),
+    MS_ANY(ms_links_view, "partial", status),
+    MS_MEMBER(ms_links_view, "device", device, .rules = MS_OR_NULL),
+    FACT("device_title", title),
+    FACT("versions", versions),
+    FACT("device_bytes", total_bytes),
+};
+static const ms_members metadata_table = MS_MEMBERS(ms_links_view, metadata_members);
+
+#define OF_LINKS .from = MS_FROM(ms_links_view, links)
+static const ms_member document_members[] = {
+    MS_PART("metadata", &metadata_table),
+    MS_ROWS(ms_links, "copies", copies.items, copies.count, &copy_table, OF_LINKS),
+    MS_ROWS(ms_links, "products", products.items, products.count, &product_table, OF_LINKS),
+    MS_PART("in_use", &in_use_table, OF_LINKS),
+};
+const ms_members ms_links_document = MS_MEMBERS(ms_links_view, document_members);
 
 bool ms_links_json(FILE *out, const ms_links_view *v)
 {
-    ms_json_writer w = {.out = out};
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_LINKS_SCHEMA_VERSION);
-    write_json_metadata(&w, v);
-    ms_json_array(&w, "copies");
-    for (uint32_t i = 0; i < v->links->copies.count; i++)
-        write_json_copy(&w, &v->links->copies.items[i]);
-    ms_json_close(&w);
-    ms_json_array(&w, "products");
-    for (uint32_t i = 0; i < v->links->products.count; i++)
-        write_json_product(&w, &v->links->products.items[i]);
-    ms_json_close(&w);
-    ms_json_object(&w, "in_use");
-    ms_json_uint(&w, "opened_bytes", v->links->opened_used_bytes);
-    ms_json_uint(&w, "loaded_bytes", v->links->loaded_used_bytes);
-    ms_json_close(&w);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
-    return true;
+    return ms_members_document(out, MS_LINKS_SCHEMA_VERSION, &ms_links_document, v);
 }

@@ -106,17 +106,21 @@ bool ms_html_summary(FILE *out, const void *view)
 {
     const ms_view *v = view;
     const ms_summary *s = v->summary;
-    const ms_summary_row *row;
+    static const char bytes[] = "_bytes";
     char text[MS_FIXED_TEXT];
     fputs("<dl>\n", out);
-    for (size_t i = 0; (row = ms_summary_row_at(i)) != NULL; i++) {
-        uint64_t value = ms_summary_value(s, row);
-        fprintf(out, "<div><dt>%s</dt><dd>", row->title);
-        if (row->is_count)
-            fprintf(out, "<data id=\"%s\" value=\"%" PRIu64 "\">%" PRIu64 "</data>", row->name,
-                    value, value);
+    for (uint32_t i = 0; i < ms_summary_table.count; i++) {
+        const ms_member *m = &ms_summary_table.items[i];
+        if (!m->title)
+            continue;
+        const uint64_t value = ms_member_count(m, s);
+        fprintf(out, "<div><dt>%s</dt><dd>", m->title);
+        if (strlen(m->name) < sizeof bytes ||
+            strcmp(m->name + strlen(m->name) - strlen(bytes), bytes) != 0)
+            fprintf(out, "<data id=\"%s\" value=\"%" PRIu64 "\">%" PRIu64 "</data>", m->name, value,
+                    value);
         else
-            ms_html_bytes(out, row->name, value);
+            ms_html_bytes(out, m->name, value);
         fputs("</dd></div>\n", out);
     }
     if (s->budget_bytes) {

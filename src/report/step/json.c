@@ -2,69 +2,31 @@
  *
  * static_report.json, defined by schemas/static_report.schema.json.
  */
-#include <math.h>
-
-#include "base/json/write.h"
-#include "report/view/inputs.h"
-#include "report/view/calibrated.h"
-#include "report/view/config_fields.h"
-#include "report/view/fit_words.h"
-#include "report/view/suggestions.h"
+#include "base/json/members.h"
+#include "core/trace/words.h"
+#include "report/kit/documents.h"
+#include "report/kit/writer_list.h"
+#include "report/ranks/communication.h"
+#include "report/ranks/one_device_table.h"
+#include "report/ranks/rank_table.h"
 #include "report/step/json_levels.h"
 #include "report/step/json_operators.h"
 #include "report/step/json_peak.h"
 #include "report/step/json_times.h"
-#include "report/kit/writer_list.h"
-#include "report/view/view.h"
+#include "report/view/calibrated.h"
+#include "report/view/config_fields.h"
+#include "report/view/inputs.h"
+#include "report/view/suggestions.h"
 #include "report/view/summary.h"
-#include "report/ranks/communication.h"
-#include "report/ranks/one_device_table.h"
-#include "report/ranks/rank_table.h"
+#include "report/view/view.h"
 
-static void write_summary(ms_json_writer *w, const ms_summary *s)
-{
-    const ms_summary_row *row;
-    size_t i = 0;
-    ms_json_object(w, "summary");
-    for (; (row = ms_summary_row_at(i)) != NULL && !row->is_of_host; i++)
-        ms_json_uint(w, row->name, ms_summary_value(s, row));
-    if (s->balanced_peak_bytes) {
-        ms_json_uint(w, "balanced_peak_bytes", s->balanced_peak_bytes);
-        ms_json_uint(w, "skewed_peak_bytes", s->skewed_peak_bytes);
-    }
-    if (s->evaluation_peak_bytes) {
-        ms_json_uint(w, "evaluation_peak_bytes", s->evaluation_peak_bytes);
-        ms_json_uint(w, "evaluation_reserved_bytes", s->evaluation_reserved_bytes);
-    }
-    if (s->first_step_reserved_bytes)
-        ms_json_uint(w, "first_step_reserved_bytes", s->first_step_reserved_bytes);
-    if (s->slow_device_reserved_bytes)
-        ms_json_uint(w, "slow_device_reserved_bytes", s->slow_device_reserved_bytes);
-    ms_json_string(w, "peak_stage", s->peak_stage);
-    ms_json_string(w, "job_peak_stage", s->job_peak_stage);
-    ms_fit_json(w, s->verdict_reason);
-    if (s->budget_bytes) {
-        ms_json_uint(w, "budget_bytes", s->budget_bytes);
-        ms_json_int(w, "headroom_bytes", s->headroom_bytes);
-    } else {
-        ms_json_null(w, "budget_bytes");
-        ms_json_null(w, "headroom_bytes");
-    }
-    bool is_timed = s->step_time_ms > 0;
-    ms_json_double(w, "step_time_ms", is_timed ? s->step_time_ms : NAN, 3);
-    ms_json_double(w, "exposed_copy_ms", is_timed ? s->exposed_copy_ms : NAN, 3);
-    ms_json_uint(w, "tokens", s->tokens);
-    ms_json_double(w, "tokens_per_s", is_timed ? s->tokens_per_s : NAN, 4);
-    ms_json_double(w, "tokens_per_s_per_gpu", is_timed ? s->tokens_per_s_per_gpu : NAN, 4);
-    for (; (row = ms_summary_row_at(i)) != NULL; i++)
-        ms_json_uint(w, row->name, ms_summary_value(s, row));
-    ms_json_close(w);
-}
+/* ---- what the run is ---- */
 
-static void write_metadata(ms_json_writer *w, const ms_view *view)
+static void write_metadata(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     const ms_trace *trace = &view->ledger->simulation->trace;
-    ms_json_object(w, "metadata");
+    ms_json_object(w, name);
     ms_json_string(w, "mode", "train");
     for (uint32_t i = 0; i < view->metadata_count; i++)
         ms_field_json(w, &view->metadata[i]);
@@ -79,129 +41,159 @@ static void write_metadata(ms_json_writer *w, const ms_view *view)
     ms_json_close(w);
 }
 
-static bool write_config(ms_json_writer *w, const ms_view *view)
+static void write_config(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     ms_field_list fields;
-    bool is_whole = ms_config_fields(view->ledger->model, view->arena, &fields);
-    ms_json_object(w, "config");
+    (void)ms_config_fields(view->ledger->model, view->arena, &fields);
+    ms_json_object(w, name);
     for (uint32_t i = 0; i < fields.count; i++)
         ms_field_json(w, &fields.items[i]);
     ms_json_close(w);
-    return is_whole;
 }
 
-static void write_phase(ms_json_writer *w, const char *name, const ms_phase_usage *u)
+/* ---- phases ---- */
+
+#define PHASE(...) MS_MEMBER(ms_phase_usage, __VA_ARGS__)
+static const ms_member phase_members[] = {
+    PHASE("phase", phase, .words = &ms_phase_words),
+    PHASE("micro_step", micro_step),
+    PHASE("repeats", repeats),
+    PHASE("start_bytes", start_bytes),
+    PHASE("peak_bytes", peak_bytes),
+    PHASE("end_bytes", end_bytes),
+    PHASE("peak_requested_bytes", peak_requested_bytes),
+    PHASE("end_requested_bytes", end_requested_bytes),
+    PHASE("peak_reserved_bytes", peak_reserved_bytes),
+    PHASE("end_reserved_bytes", end_reserved_bytes),
+};
+static const ms_members phase_table = MS_MEMBERS(ms_phase_usage, phase_members);
+
+typedef struct phases {
+    const ms_phase_usage *steady, *first, *evaluation;
+    uint32_t steady_count, first_count;
+} phases;
+static const ms_member phases_members[] = {
+    MS_ROWS(phases, "phases", steady, steady_count, &phase_table),
+    MS_ROWS(phases, "first_step_phases", first, first_count, &phase_table),
+    MS_MEMBER(phases, "evaluation", evaluation, .rules = MS_IF_ANY | MS_THROUGH,
+              .inner = &phase_table),
+};
+static const ms_members phases_table = MS_MEMBERS(phases, phases_members);
+
+static void make_phases(const void *view, void *made)
 {
-    ms_json_object(w, name);
-    ms_json_string(w, "phase", ms_phase_name((ms_phase)u->phase));
-    ms_json_uint(w, "micro_step", u->micro_step);
-    ms_json_uint(w, "repeats", u->repeats);
-    ms_json_uint(w, "start_bytes", u->start_bytes);
-    ms_json_uint(w, "peak_bytes", u->peak_bytes);
-    ms_json_uint(w, "end_bytes", u->end_bytes);
-    ms_json_uint(w, "peak_requested_bytes", u->peak_requested_bytes);
-    ms_json_uint(w, "end_requested_bytes", u->end_requested_bytes);
-    ms_json_uint(w, "peak_reserved_bytes", u->peak_reserved_bytes);
-    ms_json_uint(w, "end_reserved_bytes", u->end_reserved_bytes);
-    ms_json_close(w);
+    const ms_ledger *ledger = ((const ms_view *)view)->ledger;
+    const ms_usage *usage = ledger->usage;
+    const ms_phase_usage *all = usage->phases.items;
+    uint32_t first = 0;
+    while (first < usage->phases.count && all[first].step == 1)
+        first++;
+    *(phases *)made = (phases){.steady = all + usage->first_steady_phase,
+                               .steady_count = usage->phases.count - usage->first_steady_phase,
+                               .first = all,
+                               .first_count = first,
+                               .evaluation = ms_ledger_evaluation(ledger)};
 }
 
-static void write_phases(ms_json_writer *w, const ms_usage *usage)
-{
-    ms_json_array(w, "phases");
-    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
-        write_phase(w, NULL, &usage->phases.items[i]);
-    ms_json_close(w);
-    ms_json_array(w, "first_step_phases");
-    for (uint32_t i = 0; i < usage->phases.count; i++)
-        if (usage->phases.items[i].step == 1)
-            write_phase(w, NULL, &usage->phases.items[i]);
-    ms_json_close(w);
-}
+/* ---- notes ---- */
 
-static void write_evaluation(ms_json_writer *w, const ms_phase_usage *evaluation)
-{
-    if (evaluation)
-        write_phase(w, "evaluation", evaluation);
-}
+#define REMEDY(...) MS_MEMBER(ms_remedy, __VA_ARGS__)
+static const ms_member remedy_members[] = {
+    REMEDY("option", option),
+    REMEDY("saved_device_bytes", saved_device_bytes),
+    REMEDY("device_bytes", device_bytes),
+    REMEDY("allocator_retries", retries),
+};
+static const ms_members remedy_table = MS_MEMBERS(ms_remedy, remedy_members);
 
-static void write_notes(ms_json_writer *w, const ms_view *view)
-{
-    ms_json_array(w, "notes");
-    for (uint32_t i = 0; i < view->finding_count; i++) {
-        const ms_finding *f = &view->findings[i];
-        ms_json_object(w, NULL);
-        ms_json_string(w, "name", f->name);
-        ms_json_string(w, "text", f->text);
-        if (f->bytes)
-            ms_json_uint(w, "bytes", f->bytes);
-        else
-            ms_json_null(w, "bytes");
-        ms_json_array(w, "remedies");
-        for (uint32_t k = 0; k < f->remedy_count; k++) {
-            const ms_remedy *r = &f->remedies[k];
-            ms_json_object(w, NULL);
-            ms_json_string(w, "option", r->option);
-            ms_json_int(w, "saved_device_bytes", r->saved_device_bytes);
-            ms_json_uint(w, "device_bytes", r->device_bytes);
-            ms_json_uint(w, "allocator_retries", r->retries);
-            ms_json_close(w);
-        }
-        ms_json_close(w);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
+static const ms_member note_members[] = {
+    MS_MEMBER(ms_finding, "name", name),
+    MS_MEMBER(ms_finding, "text", text),
+    MS_MEMBER(ms_finding, "bytes", bytes, .rules = MS_OR_NULL),
+    MS_ROWS(ms_finding, "remedies", remedies, remedy_count, &remedy_table, .rules = MS_INSIDE),
+};
+static const ms_members note_table = MS_MEMBERS(ms_finding, note_members);
 
-static void write_not_modelled(ms_json_writer *w, const ms_view *view)
+static void write_not_modelled(ms_json_writer *w, const char *name, const void *view)
 {
-    ms_json_array(w, "not_modelled");
     const char *text;
-    for (size_t i = 0; (text = ms_ledger_not_modelled(view->ledger, i)) != NULL; i++)
+    ms_json_array(w, name);
+    for (size_t i = 0; (text = ms_ledger_not_modelled(((const ms_view *)view)->ledger, i)) != NULL;
+         i++)
         ms_json_string(w, NULL, text);
     ms_json_close(w);
 }
 
-static void write_timeline(ms_json_writer *w, const ms_ledger *ledger)
+typedef struct suggestions {
+    const ms_suggestion *items;
+    uint32_t count;
+} suggestions;
+static const ms_member suggestions_members[] = {
+    MS_ROWS(suggestions, "suggestions", items, count, &ms_suggestion_table)};
+static const ms_members suggestions_table = MS_MEMBERS(suggestions, suggestions_members);
+
+static void make_suggestions(const void *view, void *made)
 {
-    ms_json_array(w, "timeline");
-    for (uint32_t i = 0; i < ledger->timeline.count; i++) {
-        const ms_timeline_point *point = &ledger->timeline.items[i];
-        ms_json_object_inline(w, NULL);
-        ms_json_uint(w, "event", point->event);
-        ms_json_string(w, "phase", ms_phase_name((ms_phase)point->phase));
-        ms_json_uint(w, "bytes", point->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
+    const ms_advice *advice = ((const ms_view *)view)->advice;
+    if (advice)
+        *(suggestions *)made = (suggestions){advice->suggestions.items, advice->suggestions.count};
 }
+
+static void write_calibration(ms_json_writer *w, const char *name, const void *of)
+{
+    const ms_view *view = of;
+    (void)name;
+    ms_calibrated_json(w, view->ledger->run, view->arena);
+}
+
+/* ---- the document ---- */
+
+static const ms_member point_members[] = {
+    MS_MEMBER(ms_timeline_point, "event", event),
+    MS_MEMBER(ms_timeline_point, "phase", phase, .words = &ms_phase_words,
+              .most = MS_PHASE_ZERO_GRAD),
+    MS_MEMBER(ms_timeline_point, "bytes", bytes),
+};
+static const ms_members point_table =
+    MS_MEMBERS(ms_timeline_point, point_members, .is_inline = true);
+
+/* The view comes first, so that what is of a view is of a document. */
+typedef struct document {
+    ms_view view;
+    ms_module_rows modules;
+} document;
+
+#define OF_LEDGER .from = MS_FROM(ms_view, ledger)
+static const ms_member document_members[] = {
+    MS_MEMBER(ms_view, "summary", summary, .rules = MS_THROUGH, .inner = &ms_summary_table),
+    MS_MEMBER(ms_view, "why", peak_why),
+    MS_WRITTEN("metadata", write_metadata),
+    MS_WRITTEN("config", write_config),
+    MS_WRITTEN("ranks", ms_rank_table_json),
+    MS_WRITTEN("one_device", ms_one_device_json),
+    MS_WRITTEN("communication", ms_communication_json),
+    MS_PART(NULL, &phases_table, .make = make_phases),
+    MS_PART("peak", &ms_peak_table, .make = ms_peak_make),
+    MS_ROWS(document, "modules", modules.items, modules.count, &ms_module_table),
+    MS_ROWS(ms_view, "notes", findings, finding_count, &note_table),
+    MS_PART(NULL, &suggestions_table, .make = make_suggestions),
+    MS_WRITTEN("calibration", write_calibration),
+    MS_WRITTEN("times", ms_json_times),
+    MS_MEMBER(ms_run_config, NULL, keys, .inner = &ms_inputs_table, OF_LEDGER,
+              .via = MS_FROM(ms_ledger, run)),
+    MS_WRITTEN("not_modelled", write_not_modelled),
+    MS_ROWS(ms_ledger, "timeline", timeline.items, timeline.count, &point_table, OF_LEDGER),
+    MS_WRITTEN("levels", ms_json_levels),
+    MS_WRITTEN("operators", ms_json_operators),
+};
+const ms_members ms_report_document = MS_MEMBERS(document, document_members);
 
 bool ms_report_json(FILE *out, const ms_view *view)
 {
-    ms_json_writer w = {.out = out};
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_REPORT_SCHEMA_VERSION);
-    write_summary(&w, view->summary);
-    ms_json_string(&w, "why", view->peak_why);
-    write_metadata(&w, view);
-    bool ok = write_config(&w, view);
-    ms_rank_table_json(&w, view);
-    ms_one_device_json(&w, view);
-    ms_communication_json(&w, view);
-    write_phases(&w, view->ledger->usage);
-    write_evaluation(&w, ms_ledger_evaluation(view->ledger));
-    ms_json_peak(&w, view);
-    ok = ms_json_modules(&w, view) && ok;
-    write_notes(&w, view);
-    ms_suggestions_json(&w, view);
-    ms_calibrated_json(&w, view->ledger->run, view->arena);
-    ms_json_times(&w, view);
-    ms_inputs_json(&w, &view->ledger->run->keys);
-    write_not_modelled(&w, view);
-    write_timeline(&w, view->ledger);
-    ms_json_levels(&w, view->ledger);
-    ms_json_operators(&w, view);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
-    return ok;
+    document d = {.view = *view};
+    if (!ms_module_rows_make(view, &d.modules))
+        return false;
+    ms_members_document(out, MS_REPORT_SCHEMA_VERSION, &ms_report_document, &d);
+    return !ms_arena_has_failed(view->arena);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/step/json_levels.h"
 
+#include "report/view/view.h"
+
 enum { MOST_LEVELS = 2048 };
 
 static bool is_counted(const ms_event *event)
@@ -62,12 +64,13 @@ static void write_phases(ms_json_writer *w, const ms_trace *trace, const ms_usag
     ms_json_close(w);
 }
 
-void ms_json_levels(ms_json_writer *w, const ms_ledger *ledger)
+void ms_json_levels(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_ledger *ledger = ((const ms_view *)of)->ledger;
     const ms_trace *trace = &ledger->simulation->trace;
     const ms_usage *usage = ledger->usage;
     uint32_t count = count_events(trace, usage), stride = stride_of(count);
-    ms_json_object(w, "levels");
+    ms_json_object(w, name);
     ms_json_uint(w, "events", count);
     ms_json_uint(w, "stride", stride);
     write_phases(w, trace, usage);

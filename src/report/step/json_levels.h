@@ -9,6 +9,6 @@
 #include "base/json/write.h"
 #include "decide/ledger/ledger.h"
 
-void ms_json_levels(ms_json_writer *w, const ms_ledger *ledger);
+void ms_json_levels(ms_json_writer *w, const char *name, const void *view);
 
 #endif

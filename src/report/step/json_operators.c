@@ -118,9 +118,10 @@ static void write_record(ms_json_writer *w, const ms_view *view, const ms_record
     ms_json_close(w);
 }
 
-void ms_json_operators(ms_json_writer *w, const ms_view *view)
+void ms_json_operators(ms_json_writer *w, const char *name, const void *of)
 {
-    ms_json_array(w, "operators");
+    const ms_view *view = of;
+    ms_json_array(w, name);
     for (uint32_t i = 0; i < view->ledger->records.count; i++)
         write_record(w, view, &view->ledger->records.items[i]);
     ms_json_close(w);

@@ -5,57 +5,51 @@
 
 #include "decide/ledger/fold.h"
 #include "report/step/json_operators.h"
+#include "core/trace/words.h"
 #include "report/kit/category_id.h"
 
-static void write_categories(ms_json_writer *w, const ms_view *view)
-{
-    const ms_ledger *ledger = view->ledger;
-    const ms_peak *peak = ledger->peak;
-    const ms_trace *trace = &ledger->simulation->trace;
-    uint64_t rounded[MS_CATEGORY_COUNT] = {0};
-    for (uint32_t i = 0; i < peak->storages.count; i++) {
-        uint32_t storage = peak->storages.items[i];
-        rounded[trace->storages.items[storage].category] +=
-            ms_usage_rounded_bytes(trace, ledger->usage, storage);
-    }
-    ms_json_array(w, "categories");
-    for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++) {
-        if (peak->category_count[i] == 0)
-            continue;
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "category", ms_json_category((uint8_t)i));
-        ms_json_uint(w, "count", peak->category_count[i]);
-        ms_json_uint(w, "bytes", peak->category_bytes[i]);
-        ms_json_uint(w, "rounded_bytes", rounded[i]);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
+/* ---- the peak ---- */
 
-static void write_layers(ms_json_writer *w, const ms_peak *peak)
-{
-    ms_json_array(w, "layers");
-    for (uint32_t i = 0; i < peak->layers.count; i++) {
-        const ms_peak_layers *l = &peak->layers.items[i];
-        ms_json_object_inline(w, NULL);
-        if (l->first == MS_NONE)
-            ms_json_null(w, "first_layer");
-        else
-            ms_json_uint(w, "first_layer", l->first);
-        ms_json_uint(w, "count", l->count);
-        ms_json_uint(w, "bytes", l->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
+typedef struct category {
+    uint64_t category, count, bytes, rounded_bytes;
+} category;
+static const ms_member category_members[] = {
+    MS_MEMBER(category, "category", category, .words = &ms_category_words),
+    MS_MEMBER(category, "count", count),
+    MS_MEMBER(category, "bytes", bytes),
+    MS_MEMBER(category, "rounded_bytes", rounded_bytes),
+};
+static const ms_members category_table = MS_MEMBERS(category, category_members, .is_inline = true);
 
-static void write_tensors(ms_json_writer *w, const ms_view *view)
+static const ms_member layer_members[] = {
+    MS_MEMBER(ms_peak_layers, "first_layer", first, .rules = MS_OR_NULL | MS_NONE_IS_MAX),
+    MS_MEMBER(ms_peak_layers, "count", count),
+    MS_MEMBER(ms_peak_layers, "bytes", bytes),
+};
+static const ms_members layer_table = MS_MEMBERS(ms_peak_layers, layer_members, .is_inline = true);
+
+static const ms_member other_members[] = {
+    MS_MEMBER(ms_peak, "count", other_count),
+    MS_MEMBER(ms_peak, "bytes", other_bytes),
+};
+static const ms_members other_table = MS_MEMBERS(ms_peak, other_members, .is_inline = true);
+
+typedef struct peak {
+    const ms_view *view;
+    const ms_peak *peak;
+    uint64_t event;
+    category categories[MS_CATEGORY_COUNT];
+    uint32_t category_count;
+} peak;
+
+static void write_tensors(ms_json_writer *w, const char *name, const void *of)
 {
-    const ms_peak *peak = view->ledger->peak;
+    const ms_view *view = ((const peak *)of)->view;
+    const ms_peak *p = view->ledger->peak;
     const ms_trace *trace = &view->ledger->simulation->trace;
-    ms_json_array(w, "tensors");
-    for (uint32_t i = 0; i < peak->tensors.count; i++) {
-        const ms_peak_tensor *t = &peak->tensors.items[i];
+    ms_json_array(w, name);
+    for (uint32_t i = 0; i < p->tensors.count; i++) {
+        const ms_peak_tensor *t = &p->tensors.items[i];
         const ms_storage *storage = &trace->storages.items[t->storage];
         ms_json_object_inline(w, NULL);
         ms_json_string(w, "name", view->tensors[i].label);
@@ -67,25 +61,41 @@ static void write_tensors(ms_json_writer *w, const ms_view *view)
         ms_json_close(w);
     }
     ms_json_close(w);
-    ms_json_object_inline(w, "other_tensors");
-    ms_json_uint(w, "count", peak->other_count);
-    ms_json_uint(w, "bytes", peak->other_bytes);
-    ms_json_close(w);
 }
 
-void ms_json_peak(ms_json_writer *w, const ms_view *view)
+#define PEAK(...) MS_MEMBER(ms_peak, __VA_ARGS__, OF_PEAK)
+#define OF_PEAK .from = MS_FROM(peak, peak)
+static const ms_member peak_members[] = {
+    PEAK("bytes", bytes),
+    PEAK("phase", phase, .words = &ms_phase_words, .most = MS_PHASE_ZERO_GRAD),
+    PEAK("micro_step", micro_step),
+    MS_MEMBER(ms_view, "operator", peak_operator, .rules = MS_OR_NULL | MS_NONE_IS_EMPTY,
+              .from = MS_FROM(peak, view)),
+    MS_MEMBER(peak, "event", event),
+    MS_ROWS(peak, "categories", categories, category_count, &category_table, .rules = MS_INSIDE),
+    MS_ROWS(ms_peak, "layers", layers.items, layers.count, &layer_table, OF_PEAK),
+    MS_WRITTEN("tensors", write_tensors),
+    MS_PART("other_tensors", &other_table, OF_PEAK),
+};
+const ms_members ms_peak_table = MS_MEMBERS(peak, peak_members);
+
+void ms_peak_make(const void *of, void *made)
 {
-    const ms_ledger *ledger = view->ledger;
-    ms_json_object(w, "peak");
-    ms_json_uint(w, "bytes", ledger->peak->bytes);
-    ms_json_string(w, "phase", ms_phase_name((ms_phase)ledger->peak->phase));
-    ms_json_uint(w, "micro_step", ledger->peak->micro_step);
-    ms_json_string(w, "operator", *view->peak_operator ? view->peak_operator : NULL);
-    ms_json_uint(w, "event", ledger->peak->event - ledger->usage->steady_first_event);
-    write_categories(w, view);
-    write_layers(w, ledger->peak);
-    write_tensors(w, view);
-    ms_json_close(w);
+    const ms_ledger *ledger = ((const ms_view *)of)->ledger;
+    const ms_peak *p = ledger->peak;
+    const ms_trace *trace = &ledger->simulation->trace;
+    peak *at = made;
+    uint64_t rounded[MS_CATEGORY_COUNT] = {0};
+    *at = (peak){.view = of, .peak = p, .event = p->event - ledger->usage->steady_first_event};
+    for (uint32_t i = 0; i < p->storages.count; i++) {
+        uint32_t storage = p->storages.items[i];
+        rounded[trace->storages.items[storage].category] +=
+            ms_usage_rounded_bytes(trace, ledger->usage, storage);
+    }
+    for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++)
+        if (p->category_count[i] > 0)
+            at->categories[at->category_count++] =
+                (category){i, p->category_count[i], p->category_bytes[i], rounded[i]};
 }
 
 /* ---- modules ---- */
@@ -149,33 +159,39 @@ static uint32_t list_modules(const ms_ledger *ledger, const uint64_t *hashes, mo
     return fold(modules, ledger->peak->storages.count);
 }
 
-static bool write_module(ms_json_writer *w, const ms_view *view, const module *m)
+#define MODULE(...) MS_MEMBER(ms_module_row, __VA_ARGS__)
+static const ms_member module_members[] = {
+    MODULE("module", name),
+    MODULE("count", count),
+    MODULE("peak_bytes", bytes),
+    MODULE("peak_rounded_bytes", rounded_bytes),
+};
+const ms_members ms_module_table = MS_MEMBERS(ms_module_row, module_members, .is_inline = true);
+
+static const char *name_of(const ms_view *view, const module *m)
 {
     uint32_t length = ms_ledger_module_name(view->ledger, m->scope, m->is_folded, NULL, 0);
     char *name = ms_arena_array(view->arena, char, (size_t)length + 1);
-    if (!name)
-        return false;
-    ms_ledger_module_name(view->ledger, m->scope, m->is_folded, name, length + 1);
-    ms_json_object_inline(w, NULL);
-    ms_json_string(w, "module", name);
-    ms_json_uint(w, "count", m->count);
-    ms_json_uint(w, "peak_bytes", m->bytes);
-    ms_json_uint(w, "peak_rounded_bytes", m->rounded_bytes);
-    ms_json_close(w);
-    return true;
+    if (name)
+        ms_ledger_module_name(view->ledger, m->scope, m->is_folded, name, length + 1);
+    return name;
 }
 
-bool ms_json_modules(ms_json_writer *w, const ms_view *view)
+bool ms_module_rows_make(const ms_view *view, ms_module_rows *list)
 {
     const ms_ledger *ledger = view->ledger;
+    const uint32_t most = ledger->peak->storages.count;
     uint64_t *hashes = ms_scope_hashes_create(&ledger->simulation->trace);
-    module *modules = ms_arena_array(view->arena, module, ledger->peak->storages.count);
-    bool ok = hashes && modules;
-    uint32_t count = ok ? list_modules(ledger, hashes, modules) : 0;
+    module *modules = ms_arena_array(view->arena, module, most);
+    ms_module_row *rows = ms_arena_array(view->arena, ms_module_row, most);
+    bool ok = hashes && modules && rows;
+    list->items = rows;
+    list->count = ok ? list_modules(ledger, hashes, modules) : 0;
     free(hashes);
-    ms_json_array(w, "modules");
-    for (uint32_t i = 0; ok && i < count; i++)
-        ok = write_module(w, view, &modules[i]);
-    ms_json_close(w);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const module *m = &modules[i];
+        rows[i] = (ms_module_row){name_of(view, m), m->count, m->bytes, m->rounded_bytes};
+        ok = ok && rows[i].name;
+    }
     return ok;
 }

@@ -20,12 +20,13 @@ static void write_roofline(ms_json_writer *w, const ms_ledger *ledger)
     ms_json_close(w);
 }
 
-void ms_json_times(ms_json_writer *w, const ms_view *view)
+void ms_json_times(ms_json_writer *w, const char *name, const void *of)
 {
+    const ms_view *view = of;
     const ms_run_config *run = view->ledger->run;
     if (!(view->summary->step_time_ms > 0))
         return;
-    ms_json_object(w, "times");
+    ms_json_object(w, name);
     ms_times_json(w, view->arena, run);
     write_roofline(w, view->ledger);
     ms_json_close(w);

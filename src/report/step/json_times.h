@@ -10,6 +10,6 @@
 #include "report/view/view.h"
 
 /* "times"; nothing where the device's rates are not known. */
-void ms_json_times(ms_json_writer *w, const ms_view *view);
+void ms_json_times(ms_json_writer *w, const char *name, const void *view);
 
 #endif

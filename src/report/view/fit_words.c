@@ -7,14 +7,31 @@
 
 const char ms_fit_why_label[] = "Why:";
 
+typedef struct told {
+    ms_fit_verdict verdict;
+    ms_fit_reason reason;
+    bool is_known, fits;
+} told;
+
+static const ms_member told_members[] = {
+    MS_MEMBER(told, "fits", fits, .rules = MS_OR_NULL, .when = MS_PLACE(told, is_known)),
+    MS_MEMBER(told, "verdict", verdict, .words = &ms_verdict_words),
+    MS_MEMBER(told, "verdict_reason", reason, .words = &ms_reason_words),
+};
+const ms_members ms_fit_table = MS_MEMBERS(told, told_members);
+
+void ms_fit_make(const void *reason, void *made)
+{
+    const ms_fit_reason *r = reason;
+    const ms_fit_verdict verdict = ms_reason_verdict(*r);
+    *(told *)made = (told){verdict, *r, verdict != MS_VERDICT_UNKNOWN, ms_reason_fits(*r)};
+}
+
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason)
 {
-    if (ms_reason_verdict(reason) == MS_VERDICT_UNKNOWN)
-        ms_json_null(w, "fits");
-    else
-        ms_json_bool(w, "fits", ms_reason_fits(reason));
-    ms_json_string(w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
-    ms_json_string(w, "verdict_reason", ms_fit_reason_name(reason));
+    told t;
+    ms_fit_make(&reason, &t);
+    ms_members_write(w, &ms_fit_table, &t);
 }
 
 const char *ms_fit_cell(ms_fit_reason reason)

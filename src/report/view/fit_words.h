@@ -6,10 +6,14 @@
 #define MS_REPORT_VIEW_FIT_WORDS_H
 
 #include "base/arena.h"
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "run/simulate/judge.h"
 
-/* The members "fits", "verdict" and "verdict_reason". */
+/* The members "fits", "verdict" and "verdict_reason", which are made of a reason. */
+extern const ms_members ms_fit_table;
+void ms_fit_make(const void *reason, void *made);
+#define MS_FIT_MEMBERS(type, member)                                                               \
+    MS_PART_AT(type, NULL, member, &ms_fit_table, .make = ms_fit_make)
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);
 
 /* The verdict in a table: "fits", "tight", "unknown" or "no". */

@@ -106,24 +106,29 @@ void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys)
                 count[MS_KEY_USED], count[MS_KEY_HARMLESS] + count[MS_KEY_DEFAULT]);
 }
 
+static const ms_words reading_names = {ms_key_reading_names, MS_KEY_READING_COUNT, 0, 0};
+static const ms_words effect_names = {ms_key_effect_names, MS_EFFECT_COUNT, 0, 0};
+
+#define KEY(...) MS_MEMBER(ms_read_key, __VA_ARGS__)
+static const ms_member key_members[] = {
+    KEY("file", file),
+    KEY("line", line),
+    KEY("key", key),
+    KEY("value", value),
+    KEY("read_as", reading, .words = &reading_names),
+    KEY("effect", effect, .words = &effect_names),
+    KEY("most_bytes", most_bytes, .rules = MS_IF_ANY, .when = MS_PLACE(ms_read_key, bound)),
+    KEY("meaning", meaning),
+};
+static const ms_members key_table = MS_MEMBERS(ms_read_key, key_members, .is_inline = true);
+
+static const ms_member keys_members[] = {
+    MS_ROWS(ms_read_keys, "inputs", items, count, &key_table),
+    MS_MEMBER(ms_read_keys, "versions", versions, .rules = MS_IF_ANY),
+};
+const ms_members ms_inputs_table = MS_MEMBERS(ms_read_keys, keys_members);
+
 void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys)
 {
-    ms_json_array(w, "inputs");
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const ms_read_key *key = &keys->items[i];
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "file", key->file);
-        ms_json_uint(w, "line", key->line);
-        ms_json_string(w, "key", key->key);
-        ms_json_string(w, "value", key->value);
-        ms_json_string(w, "read_as", ms_key_reading_names[key->reading]);
-        ms_json_string(w, "effect", ms_key_effect_names[key->effect]);
-        if (key->bound)
-            ms_json_uint(w, "most_bytes", key->most_bytes);
-        ms_json_string(w, "meaning", key->meaning);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-    if (keys->versions)
-        ms_json_string(w, "versions", keys->versions);
+    ms_members_write(w, &ms_inputs_table, keys);
 }

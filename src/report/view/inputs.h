@@ -7,7 +7,7 @@
 #define MS_REPORT_VIEW_INPUTS_H
 
 #include "input/config/run/run_config.h"
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/kit/tree/tree.h"
 
 /* "not predicted: qat (line 3 of train.yaml), which adds memory; and 2 more": what makes a verdict
@@ -22,6 +22,7 @@ const char *ms_inputs_dated(ms_arena *arena, const ms_read_keys *keys, const cha
  * all. */
 void ms_inputs_tree(ms_tree *tree, const ms_read_keys *keys);
 /* The members "inputs", a list, and "versions", a text. */
+extern const ms_members ms_inputs_table;
 void ms_inputs_json(ms_json_writer *w, const ms_read_keys *keys);
 
 #endif

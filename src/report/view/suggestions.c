@@ -124,28 +124,22 @@ void ms_suggestions_tree(ms_tree *tree, const ms_view *view)
 
 /* ---- JSON ---- */
 
-static void write_suggestion(ms_json_writer *w, const ms_suggestion *s)
-{
-    ms_json_object(w, NULL);
-    ms_json_string(w, "title", s->title);
-    ms_json_string(w, "option", s->option);
-    ms_json_uint(w, "changes", s->count);
-    ms_json_string(w, "cost", ms_advice_cost_names[s->cost]);
-    ms_json_string(w, "changes_result", *s->changes ? s->changes : NULL);
-    ms_json_int(w, "saved_device_bytes", s->saved_device_bytes);
-    ms_json_int(w, "saved_peak_bytes", s->saved_peak_bytes);
-    ms_json_uint(w, "device_bytes", s->device_bytes);
-    ms_json_uint(w, "host_memory_bytes", s->host_bytes);
-    ms_json_double(w, "step_time_ms", s->step_ms > 0 ? s->step_ms : NAN, 3);
-    ms_json_double(w, "overhead_pct", 100 * s->added_time, 2);
-    ms_fit_json(w, s->told);
-    ms_json_close(w);
-}
+static const ms_words cost_names = {ms_advice_cost_names, MS_COST_COUNT, 0, 0};
 
-void ms_suggestions_json(ms_json_writer *w, const ms_view *view)
-{
-    ms_json_array(w, "suggestions");
-    for (uint32_t i = 0; view->advice && i < view->advice->suggestions.count; i++)
-        write_suggestion(w, &view->advice->suggestions.items[i]);
-    ms_json_close(w);
-}
+#define SUGGESTION(...) MS_MEMBER(ms_suggestion, __VA_ARGS__)
+static const ms_member suggestion_members[] = {
+    SUGGESTION("title", title),
+    SUGGESTION("option", option),
+    SUGGESTION("changes", count),
+    SUGGESTION("cost", cost, .words = &cost_names),
+    SUGGESTION("changes_result", changes, .rules = MS_OR_NULL | MS_NONE_IS_EMPTY),
+    SUGGESTION("saved_device_bytes", saved_device_bytes),
+    SUGGESTION("saved_peak_bytes", saved_peak_bytes),
+    SUGGESTION("device_bytes", device_bytes),
+    SUGGESTION("host_memory_bytes", host_bytes),
+    SUGGESTION("step_time_ms", step_ms, .rules = MS_OR_NULL, .decimals = 3),
+    SUGGESTION("overhead_pct", added_time, .rules = MS_OR_NULL | MS_NONE_IS_NAN, .times = 100,
+               .decimals = 2),
+    MS_FIT_MEMBERS(ms_suggestion, told),
+};
+const ms_members ms_suggestion_table = MS_MEMBERS(ms_suggestion, suggestion_members);

@@ -6,7 +6,7 @@
 #ifndef MS_REPORT_VIEW_SUGGESTIONS_H
 #define MS_REPORT_VIEW_SUGGESTIONS_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/kit/tree/tree.h"
 #include "report/view/view.h"
 
@@ -18,7 +18,7 @@ bool ms_suggestions_follow(const ms_view *view);
 const char *ms_suggestions_title(const ms_view *view);
 
 void ms_suggestions_tree(ms_tree *tree, const ms_view *view);
-void ms_suggestions_json(ms_json_writer *w, const ms_view *view);
+extern const ms_members ms_suggestion_table;
 
 /* A suggestion on the console, in two lines, below a heading of its cost where that is not
  * `before`. `changes` and `added_time` as in ms_suggestion. */

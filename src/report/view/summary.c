@@ -1,55 +1,57 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/view/summary.h"
 
-#include <string.h>
+#include "core/trace/words.h"
+#include "report/view/fit_words.h"
 
-#define ROW(name, title)                                                                           \
-    {                                                                                              \
-#name, title, offsetof(ms_summary, name), false, false                                     \
-    }
-#define COUNT(name, title)                                                                         \
-    {                                                                                              \
-#name, title, offsetof(ms_summary, name), true, false                                      \
-    }
-#define HOST(name, title)                                                                          \
-    {                                                                                              \
-#name, title, offsetof(ms_summary, name), false, true                                      \
-    }
-
-static const ms_summary_row rows[] = {
-    COUNT(param_count, "parameters"),
-    COUNT(trainable_param_count, "trained parameters"),
-    COUNT(active_param_count, "parameters used per token"),
-    ROW(weight_memory_bytes, "weights"),
-    ROW(buffer_memory_bytes, "buffers"),
-    ROW(grad_memory_bytes, "gradients"),
-    ROW(optimizer_memory_bytes, "optimizer states"),
-    ROW(activation_memory_bytes, "activations at the peak"),
-    ROW(temporary_memory_bytes, "temporaries at the peak"),
-    ROW(persistent_memory_bytes, "weights, buffers, gradients, states"),
-    ROW(saved_bytes, "saved for backward"),
-    ROW(after_build_bytes, "allocated when the model is loaded"),
-    ROW(start_bytes, "allocated when a step begins"),
-    ROW(peak_memory_bytes, "allocated at the peak"),
-    ROW(reserved_memory_bytes, "reserved by the allocator"),
-    ROW(job_peak_memory_bytes, "allocated, the most of the job"),
-    ROW(job_reserved_memory_bytes, "reserved, the most of the job"),
-    COUNT(allocator_retries, "times the allocator returned memory"),
-    ROW(low_device_bytes, "on the device, at least"),
-    ROW(expected_device_bytes, "on the device, expected"),
-    ROW(high_device_bytes, "on the device, at most"),
-    HOST(host_memory_bytes, "on the host"),
-    HOST(host_weight_memory_bytes, "parameters on the host"),
+#define ROW(member, ...) MS_MEMBER(ms_summary, #member, member, __VA_ARGS__)
+#define PLAIN(member) MS_MEMBER(ms_summary, #member, member)
+#define TITLED(member, shown) ROW(member, .title = (shown))
+#define IF_ANY(member) ROW(member, .rules = MS_IF_ANY)
+#define WITH(flag, member) ROW(member, .rules = MS_IF_ANY, .when = MS_PLACE(ms_summary, flag))
+#define OR_NULL(flag, member) ROW(member, .rules = MS_OR_NULL, .when = MS_PLACE(ms_summary, flag))
+#define TIMED(member, digits)                                                                      \
+    ROW(member, .rules = MS_OR_NULL, .when = MS_PLACE(ms_summary, step_time_ms),                   \
+        .decimals = (digits))
+static const ms_member members[] = {
+    TITLED(param_count, "parameters"),
+    TITLED(trainable_param_count, "trained parameters"),
+    TITLED(active_param_count, "parameters used per token"),
+    TITLED(weight_memory_bytes, "weights"),
+    TITLED(buffer_memory_bytes, "buffers"),
+    TITLED(grad_memory_bytes, "gradients"),
+    TITLED(optimizer_memory_bytes, "optimizer states"),
+    TITLED(activation_memory_bytes, "activations at the peak"),
+    TITLED(temporary_memory_bytes, "temporaries at the peak"),
+    TITLED(persistent_memory_bytes, "weights, buffers, gradients, states"),
+    TITLED(saved_bytes, "saved for backward"),
+    TITLED(after_build_bytes, "allocated when the model is loaded"),
+    TITLED(start_bytes, "allocated when a step begins"),
+    TITLED(peak_memory_bytes, "allocated at the peak"),
+    TITLED(reserved_memory_bytes, "reserved by the allocator"),
+    TITLED(job_peak_memory_bytes, "allocated, the most of the job"),
+    TITLED(job_reserved_memory_bytes, "reserved, the most of the job"),
+    TITLED(allocator_retries, "times the allocator returned memory"),
+    TITLED(low_device_bytes, "on the device, at least"),
+    TITLED(expected_device_bytes, "on the device, expected"),
+    TITLED(high_device_bytes, "on the device, at most"),
+    WITH(balanced_peak_bytes, balanced_peak_bytes),
+    WITH(balanced_peak_bytes, skewed_peak_bytes),
+    WITH(evaluation_peak_bytes, evaluation_peak_bytes),
+    WITH(evaluation_peak_bytes, evaluation_reserved_bytes),
+    IF_ANY(first_step_reserved_bytes),
+    IF_ANY(slow_device_reserved_bytes),
+    PLAIN(peak_stage),
+    PLAIN(job_peak_stage),
+    MS_FIT_MEMBERS(ms_summary, verdict_reason),
+    OR_NULL(budget_bytes, budget_bytes),
+    OR_NULL(budget_bytes, headroom_bytes),
+    TIMED(step_time_ms, 3),
+    TIMED(exposed_copy_ms, 3),
+    PLAIN(tokens),
+    TIMED(tokens_per_s, 4),
+    TIMED(tokens_per_s_per_gpu, 4),
+    TITLED(host_memory_bytes, "on the host"),
+    TITLED(host_weight_memory_bytes, "parameters on the host"),
 };
-
-const ms_summary_row *ms_summary_row_at(size_t index)
-{
-    return index < sizeof rows / sizeof rows[0] ? &rows[index] : NULL;
-}
-
-uint64_t ms_summary_value(const ms_summary *summary, const ms_summary_row *row)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)summary + row->offset, sizeof value);
-    return value;
-}
+const ms_members ms_summary_table = MS_MEMBERS(ms_summary, members);
