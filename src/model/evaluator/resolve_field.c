@@ -34,15 +34,6 @@ static bool resolve_new(ms_resolver *r, ms_text_node *node)
     return false;
 }
 
-/* Whether a number of layers: of all, of the encoder, or of the decoder. */
-static bool counts_layers(const ms_text_node *node)
-{
-    const size_t offset = node->kind == MS_NODE_KEY ? node->key->row.offset : 0;
-    return offset == offsetof(ms_model_config, num_layers) ||
-           offset == offsetof(ms_model_config, encoder_layers) ||
-           offset == offsetof(ms_model_config, decoder_layers);
-}
-
 /* [Norm(), Mlp()]: modules one by one, which no treatment takes for a layer's. */
 static bool resolve_modules(ms_resolver *r, const ms_text_node *node)
 {
@@ -66,7 +57,7 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
     const bool is_range = range->kind == MS_NODE_CALL && range->count == 2 &&
                           range->items[0]->kind == MS_NODE_NAME &&
                           strcmp(range->items[0]->text, "range") == 0;
-    if (!is_range || !ms_resolve_number(r, range->items[1]) || !counts_layers(range->items[1])) {
+    if (!is_range || !ms_resolve_number(r, range->items[1])) {
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "
                        "range(num_hidden_layers) is wanted here");
@@ -74,8 +65,13 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
     }
     if (!ms_resolve_field(r, node->items[0]))
         return false;
-    if (ms_made_class(node->items[0]))
+    const ms_family_class *klass = ms_made_class(node->items[0]);
+    if (klass && (ms_family_lists_layers(node) || klass->role == MS_ROLE_TOWER_LAYER))
         return true;
+    if (klass)
+        ms_family_fail(r->reading, range,
+                       "a list of modules is one of the layers: "
+                       "range(num_hidden_layers) is wanted here, or layers of a tower");
     ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
     return false;
 }
