@@ -4,28 +4,6 @@
 #include "model/blocks/packed/quantized.h"
 #include "torch/ops/ops.h"
 
-/* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the
- * number of features, and the answer is read. */
-static void count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)
-{
-    ms_tensor *count = ms_local(f, ms_count_mask(tape, mask));
-    if (compares) {
-        ms_consume(tape, ms_compare(tape, ms_mul_scalar(tape, *count), 0));
-        ms_host_waits(tape);
-    }
-}
-
-ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids)
-{
-    ms_tape *tape = model->tape;
-    ms_dim one = {.value = 1};
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *mask = ms_local(&f, ms_compare(tape, ids, 0));
-    count_image_tokens(tape, &f, *mask, true);
-    ms_assign(&f, mask, ms_view(tape, *mask, MS_SHAPE(model->batch, model->seq, one)));
-    return ms_locals_end(&f, mask);
-}
-
 void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tensor *image,
                           ms_tensor *video)
 {
@@ -36,8 +14,8 @@ void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tenso
     of_videos = ms_compare(tape, ids, 0);
     ms_retain(tape, of_videos);
     ms_locals counts = ms_locals_begin(tape);
-    count_image_tokens(tape, &counts, of_images, true);
-    count_image_tokens(tape, &counts, of_videos, false);
+    ms_count_image_tokens(tape, &counts, of_images, true);
+    ms_count_image_tokens(tape, &counts, of_videos, false);
     ms_locals_end(&counts, NULL);
     ms_shape shape = MS_SHAPE(model->batch, model->seq, one);
     ms_assign(f, image, ms_view(tape, ms_unown(tape, of_images), shape));
@@ -56,27 +34,6 @@ void ms_forward_with_features(ms_model *model, const ms_model_inputs *in, ms_mod
         out->auxiliary = ms_hand_out(model->tape, features);
     ms_local(&f, ms_unown(model->tape, features));
     ms_forward_end(&f, loss, out);
-}
-
-uint32_t ms_image_count(const ms_model *model)
-{
-    return (uint32_t)(model->run->batch * model->run->images.count);
-}
-
-ms_tensor ms_join_images(ms_model *model, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    uint32_t images = ms_image_count(model);
-    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, images);
-    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, images);
-    if (!parts || !lengths)
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (ms_idle(tape) || !x)
-        return 0;
-    for (uint32_t i = 0; i < images; i++)
-        lengths[i] = ms_dim_number(&tape->trace->symbols, model->run->images.grid.tokens);
-    ms_split_sizes(tape, x, 0, images, lengths, parts);
-    return ms_idle(tape) ? 0 : ms_cat_list(tape, images, parts, 0);
 }
 
 /* ---- which image ---- */

@@ -5,20 +5,12 @@
 #ifndef MS_MODEL_VISION_IMAGE_TOKENS_H
 #define MS_MODEL_VISION_IMAGE_TOKENS_H
 
+#include "model/blocks/images.h"
 #include "model/decoder/decoder.h"
 
-/* get_placeholder_mask: which ids [B, S] are image tokens, [B, S, 1], floating; their number is
- * compared. */
-ms_tensor ms_image_token_mask(ms_model *model, ms_tensor ids);
-
-/* The same of images, [B, S, 1], and of videos, [B, S], for locals of `f`. */
+/* Which ids are image tokens, [B, S, 1], and which are of videos, [B, S], for locals of `f`. */
 void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tensor *image,
                           ms_tensor *video);
-
-/* How many images the batch has. */
-uint32_t ms_image_count(const ms_model *model);
-/* Features of all images, split by image and joined: floating. */
-ms_tensor ms_join_images(ms_model *model, ms_tensor features);
 
 /* A model's forward whose result has the features of its images too: `run` gives the last hidden
  * states, floating, and *features, retained, or leaves them. */

@@ -72,15 +72,6 @@ bool ms_picture_layers_new(ms_model *model, ms_picture_layers *layers, uint32_t 
 
 /* ---- attention ---- */
 
-ms_attention ms_tower_backend(const ms_model *model)
-{
-    ms_model_config heads = *model->config;
-    heads.num_heads = heads.num_kv_heads = model->config->vision.num_heads;
-    heads.head_dim = model->config->vision.hidden_size / heads.num_heads;
-    heads.attention_dropout = 0;
-    return ms_attention_choose(&heads, model->run);
-}
-
 /* *weights: the probabilities, retained. */
 static ms_tensor eager(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor *weights)
 {

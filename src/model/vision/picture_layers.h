@@ -8,6 +8,7 @@
 #define MS_MODEL_VISION_PICTURE_LAYERS_H
 
 #include "model/blocks/blocks.h"
+#include "model/blocks/images.h"
 
 typedef struct ms_picture_layer {
     uint32_t scope, attention_scope, mlp_scope;
@@ -41,8 +42,5 @@ ms_tensor ms_picture_project(ms_model *model, uint32_t scope, ms_tensor weight, 
 
 /* [pictures, Hv, rows, columns] as [pictures, patches, Hv]; floating. */
 ms_tensor ms_picture_tokens(ms_tape *tape, ms_tensor patches);
-
-/* The back end of the heads of a tower, all of one width; no dropout. */
-ms_attention ms_tower_backend(const ms_model *model);
 
 #endif
