@@ -27,7 +27,8 @@ ms_status ms_gemma3_place_image(const ms_model_config *config, const uint64_t si
         return ms_fail(err, MS_ERR_CONFIG,
                        "images with a pooling head of the tower are not predicted: "
                        "vision_use_head must be false");
-    if (side * side != vision->tokens || patches < side || patches / (patches / side) != side)
+    if (side == 0 || side * side != vision->tokens || patches < side ||
+        patches / (patches / side) != side)
         return ms_fail(err, MS_ERR_CONFIG,
                        "%" PRIu64 "x%" PRIu64 " patches cannot be pooled into %" PRIu64 " tokens",
                        patches, patches, vision->tokens);

@@ -20,17 +20,3 @@ void ms_image_video_masks(ms_model *model, ms_locals *f, ms_tensor ids, ms_tenso
     ms_assign(f, image, ms_view(tape, ms_unown(tape, of_images), shape));
     ms_assign(f, video, ms_unown(tape, of_videos));
 }
-
-void ms_forward_with_features(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out,
-                              ms_run_features run)
-{
-    ms_decoder *d = model->modules;
-    ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor features = 0;
-    ms_tensor *hidden = ms_local(&f, run(model, d, in->ids, &features));
-    ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
-    if (!in->labels)
-        out->auxiliary = ms_hand_out(model->tape, features);
-    ms_local(&f, ms_unown(model->tape, features));
-    ms_forward_end(&f, loss, out);
-}
