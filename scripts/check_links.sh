@@ -23,7 +23,6 @@ model/evaluator/syntax/parser.h: parsing, whose parts are files: expressions, st
 model/evaluator/resolve.h: finding names, whose parts are files: names, expressions, fields, functions, keys, all of a text
 model/evaluator/primitive.h: rows of functions.c and modules.c, and what they ask of a frame and of a part that is made
 model/evaluator/evaluate.h: the program, whose parts are files: building, calls, passes
-model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 hardware/nulldevice/nulldevice.h: the device that every library here has
 torch/parallel/fsdp.h: FSDP2, whose parts are files: shards, collectives, the ends of the step
 torch/parallel/fsdp1.h: FSDP1, whose parts are files: flat parameters, collectives, clipping

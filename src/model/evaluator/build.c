@@ -11,7 +11,8 @@
 
 static ms_text_facts facts_of(const ms_making *m)
 {
-    return (ms_text_facts){.config = m->model->config, .layer = m->self->number};
+    return (ms_text_facts){
+        .config = m->model->config, .layer = m->self->number, .place = m->self->place};
 }
 
 ms_dim ms_making_dim(const ms_making *m, uint32_t argument)
@@ -57,7 +58,8 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
 {
     ms_model *model = m->model;
     const bool is_list = m->call->kind == MS_NODE_COMPREHENSION || m->call->kind == MS_NODE_LIST;
-    const bool of_layers = m->call->kind == MS_NODE_COMPREHENSION;
+    const bool of_layers = ms_family_lists_layers(m->call);
+    const bool is_alike = m->call->kind == MS_NODE_COMPREHENSION;
     const uint32_t count = is_list ? ms_family_list_count(model->config, m->call, &p->first) : 1;
     uint32_t scope = m->scope;
     p->objects = ms_arena_array(model->arena, ms_object, count);
@@ -69,16 +71,24 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
         char number[16];
         ms_object *o = &p->objects[i];
         ms_text_facts facts = {.config = model->config,
-                               .layer = of_layers ? p->first + i : m->self->number};
-        const ms_text_node *made = is_list ? m->call->items[of_layers ? 0 : i] : m->call;
+                               .layer = of_layers ? p->first + i : m->self->number,
+                               .place = is_alike ? i : m->self->place};
+        const ms_text_node *made = is_list ? m->call->items[is_alike ? 0 : i] : m->call;
         while (made->kind == MS_NODE_CHOICE)
             made = made->items[ms_family_truth(&facts, made->items[1]) ? 0 : 2];
         snprintf(number, sizeof number, "%u", i);
-        *o = (ms_object){.klass = made->klass, .number = facts.layer};
+        *o = (ms_object){.klass = made->klass,
+                         .number = facts.layer,
+                         .place = facts.place,
+                         .is_of_tower = m->self->is_of_tower || made->klass->is_tower};
         o->scope = ms_scope_add(model->tape, scope, is_list ? number : m->name,
                                 of_layers ? facts.layer : MS_NONE);
+        const uint32_t parameters = model->tape->parameters.count;
         if (!build_object(model, m->root, o))
             return false;
+        /* an adapter freezes by itself */
+        if (o->klass->is_tower && model->run->images.frozen && !model->run->adapter)
+            ms_parameters_freeze(model, parameters, model->tape->parameters.count);
         if (o->klass->is_group)
             o->scope = MS_NONE;
     }

@@ -156,7 +156,8 @@ MS_OPERATION(apply_append)
     if (a[0].kind != MS_VALUE_LIST || a[0].items->is_dict)
         return ms_frame_failed(f, call, "a list is wanted here");
     if (!ms_items_add(f->model->tape, ms_frame_pool(f), a[0].items, a[1], NULL))
-        return ms_frame_failed(f, call, "a list has no more than 512 values");
+        return ms_frame_failed(
+            f, call, "a list has no more than 512 values, and lists in lists get no lists");
     return (ms_value){0};
 }
 

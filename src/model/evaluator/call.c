@@ -9,6 +9,7 @@
 #include "model/evaluator/evaluate.h"
 #include "torch/autograd/hooks.h"
 #include "torch/ops/ops.h"
+#include "torch/treatments/recompute.h"
 
 static ms_value run_function(ms_model *model, ms_object *o, const ms_family_function *function,
                              const ms_value *args);
@@ -37,6 +38,12 @@ static ms_value first_of(ms_model *model, const ms_object *o, ms_value result)
     ms_value_retain(tape, first);
     ms_value_consume(tape, &program->pool, result);
     return ms_value_unown(tape, first);
+}
+
+/* How a module in a list is told from the others of it, for a region. */
+static uint64_t number_of(const ms_object *o)
+{
+    return o->number == MS_NONE ? o->place : o->number;
 }
 
 /* The function that a region runs again calls the module with the same arguments but the first. */
@@ -136,7 +143,7 @@ static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const m
                            ms_tensor input)
 {
     ms_region region = {
-        .run = run_again, .context = p, .number = o->number, .saves_held = has_positional(node)};
+        .run = run_again, .context = p, .number = number_of(o), .saves_held = has_positional(node)};
     uint32_t held = 0;
     for (uint32_t i = 2; i < node->count; i++) {
         ms_value *given = &o->given[node->places[i]];
@@ -149,6 +156,10 @@ static ms_value call_layer(ms_frame *f, ms_family_part *p, ms_object *o, const m
         else
             region.positional = &given->tensor;
     }
+    if (o->klass->role != MS_ROLE_LAYER)
+        return ms_value_of_tensor(f->model->run->images.checkpoints
+                                      ? ms_checkpoint_run(f->model->tape, &region, input)
+                                      : run_again(f->model->tape, p, region.number, input));
     ms_shared_retain(region.shared);
     const ms_tensor states = ms_layer_call(f->model, &region, input);
     ms_shared_release(f->model->tape, region.shared);
@@ -174,7 +185,7 @@ static ms_value call_object(ms_frame *f, ms_family_part *p, ms_object *o, const 
         return (ms_value){0};
     memcpy(o->given, args, sizeof o->given);
     o->tuple.count = 0;
-    if (role == MS_ROLE_LAYER)
+    if (role == MS_ROLE_LAYER || role == MS_ROLE_TOWER_LAYER)
         return call_layer(f, p, o, node, args[0].tensor);
     const ms_tensor input = ms_module_input(f->model, args[0].tensor);
     if (role == MS_ROLE_FEED_FORWARD) {

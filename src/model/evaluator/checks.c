@@ -61,6 +61,16 @@ bool ms_check_broadcast(ms_frame *f, const ms_text_node *node, ms_tensor a, ms_t
     return true;
 }
 
+bool ms_check_covers(ms_frame *f, ms_tensor a, ms_tensor b)
+{
+    const ms_shape *x = &ms_info(f->model->tape, a)->shape, *y = &ms_info(f->model->tape, b)->shape;
+    for (uint32_t i = 1; i <= y->rank; i++)
+        if (i > x->rank || (y->dims[y->rank - i].value != 1 &&
+                            y->dims[y->rank - i].value != x->dims[x->rank - i].value))
+            return false;
+    return true;
+}
+
 /* torch.matmul of equal leading dimensions, as far as it is known; one head may stand for all. */
 bool ms_check_product(ms_frame *f, const ms_text_node *node, ms_tensor a, ms_tensor b)
 {

@@ -36,9 +36,9 @@ static void make_convolution(const ms_making *m)
 
 /* Transformers takes the one that reads the input for an embedding: with an adapter and
  * checkpoints, its result requires a gradient. */
-static bool is_of_input(const ms_family_part *p)
+static bool is_of_input(const ms_family_part *p, uint32_t argument)
 {
-    const ms_text_node *node = p->maker->count > 3 ? p->maker->items[3] : NULL;
+    const ms_text_node *node = p->maker->items[argument];
     return node && node->number > 0;
 }
 
@@ -50,7 +50,7 @@ static void call_convolution(ms_frame *f, ms_family_part *p, const ms_tensor *a,
     const ms_dim out = p->width == 1 ? frames : half_of(&tape->trace->symbols, frames);
     const uint32_t previous = ms_scope_enter(tape, p->scope);
     r->items[0] = ms_convolve(tape, a[0], p->tensors[0], p->tensors[1], out);
-    if (is_of_input(p) && ms_inputs_require_grad(f->model))
+    if (is_of_input(p, 3) && ms_inputs_require_grad(f->model))
         ms_require_grad(tape, r->items[0]);
     tape->scope = previous;
 }
@@ -73,6 +73,9 @@ static void call_patches(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_
     const ms_dim columns = ms_dim_number(s, sides->dims[3].value / patch->dims[3].value);
     const uint32_t previous = ms_scope_enter(tape, p->scope);
     r->items[0] = ms_patches(tape, a[0], p->tensors[0], p->tensors[1], rows, columns);
+    if (is_of_input(p, 5) &&
+        (f->model->run->images.checkpoints || ms_inputs_require_grad(f->model)))
+        ms_require_grad(tape, r->items[0]);
     tape->scope = previous;
 }
 
@@ -113,8 +116,8 @@ static const ms_primitive rows[] = {
      .call_types = "t"},
     {.name = "patches",
      .fits = fits_patches,
-     .parameters = "in_channels out_channels height width bias",
-     .types = "dddd|n",
+     .parameters = "in_channels out_channels height width bias of_input",
+     .types = "dddd|nn",
      .results = 1,
      .make = make_patches,
      .call = call_patches,

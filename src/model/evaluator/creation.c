@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/blocks/cache.h"
+#include "model/blocks/images.h"
 #include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/routing.h"
@@ -254,7 +255,9 @@ MS_OPERATION(apply_key_tokens)
 MS_OPERATION(apply_is_eager)
 {
     (void)call, (void)a;
-    return ms_value_of_number(f->model->attention == MS_ATTENTION_EAGER);
+    const ms_attention backend =
+        f->self->is_of_tower ? ms_tower_backend(f->model) : f->model->attention;
+    return ms_value_of_number(backend == MS_ATTENTION_EAGER);
 }
 
 /* Whether what follows sees the last token of a prompt alone, as its logits are all that is wanted:

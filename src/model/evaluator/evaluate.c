@@ -26,8 +26,8 @@ static bool is_same(ms_value a, ms_value b)
     case MS_VALUE_TENSOR:
         return a.tensor == b.tensor;
     case MS_VALUE_LIST:
-        if (a.items->count != b.items->count)
-            return false;
+        if (a.items == b.items || a.items->count != b.items->count)
+            return a.items == b.items;
         for (uint32_t i = 0; i < a.items->count; i++)
             if (!is_same(a.items->values[i], b.items->values[i]))
                 return false;
@@ -138,17 +138,6 @@ static ms_tensor with_number(ms_frame *f, const ms_text_node *node, ms_tensor a,
     return 0;
 }
 
-/* Whether b has no dimension that a lacks. */
-static bool covers(ms_frame *f, ms_tensor a, ms_tensor b)
-{
-    const ms_shape *x = &ms_info(f->model->tape, a)->shape, *y = &ms_info(f->model->tape, b)->shape;
-    for (uint32_t i = 1; i <= y->rank; i++)
-        if (i > x->rank || (y->dims[y->rank - i].value != 1 &&
-                            y->dims[y->rank - i].value != x->dims[x->rank - i].value))
-            return false;
-    return true;
-}
-
 static ms_tensor matrix_product(ms_frame *f, const ms_text_node *node, ms_tensor a, ms_tensor b)
 {
     if (ms_check_product(f, node, a, b))
@@ -171,7 +160,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
         return matrix_product(f, node, a, b);
     if (!ms_check_broadcast(f, node, a, b))
         return 0;
-    if (in_place && !covers(f, a, b)) {
+    if (in_place && !ms_check_covers(f, a, b)) {
         ms_frame_fail(f, node, "in place, a tensor keeps its shape");
         return 0;
     }
@@ -192,7 +181,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
     case MS_NODE_DIVIDE:
         if (in_place)
             return ms_div_into(tape, a, b);
-        if (!covers(f, a, b) || !is_divisor(tape, a, b))
+        if (!ms_check_covers(f, a, b) || !is_divisor(tape, a, b))
             break;
         return ms_div(tape, a, b);
     case MS_NODE_EQUAL:

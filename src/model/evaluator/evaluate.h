@@ -121,6 +121,9 @@ bool ms_check_part(ms_frame *frame, const ms_text_node *node, const ms_family_pa
 /* "WHAT here, and not [2, 64]"; false. */
 bool ms_check_fail(ms_frame *frame, const ms_text_node *node, ms_tensor tensor, const char *what);
 bool ms_check_product(ms_frame *frame, const ms_text_node *node, ms_tensor a, ms_tensor b);
+/* Whether b has no dimension that a lacks, so that a keeps its shape in place; nothing is recorded.
+ */
+bool ms_check_covers(ms_frame *frame, ms_tensor a, ms_tensor b);
 /* Whether two tensors broadcast to each other. */
 bool ms_check_broadcast(ms_frame *frame, const ms_text_node *node, ms_tensor a, ms_tensor b);
 

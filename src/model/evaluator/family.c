@@ -70,12 +70,12 @@ static bool find_text(const ms_family_library *l, ms_family_reading *r, const ch
 static const ms_model_program program = {.build = ms_family_text_build,
                                          .forward = ms_family_text_forward};
 
-static ms_key *rows_of(ms_arena *arena, const ms_family_text *text, size_t *count)
+static ms_key *rows_of(ms_arena *arena, const ms_family_text *text, uint32_t object, size_t *count)
 {
     ms_key *rows = ms_arena_array(arena, ms_key, text->key_count);
     *count = 0;
     for (uint32_t i = 0; rows && i < text->key_count; i++)
-        if (!text->keys[i].is_second)
+        if (!text->keys[i].is_second && text->keys[i].object == object)
             rows[(*count)++] = text->keys[i].row;
     return rows;
 }
@@ -99,19 +99,43 @@ static bool state_facts(ms_arena *arena, const ms_family_text *text, ms_family *
     return true;
 }
 
+/* Keys of the file's objects beside the text model's. */
+static bool add_objects(ms_arena *arena, const ms_family_text *text, ms_family *family)
+{
+    ms_key_table *tables = ms_arena_array(arena, ms_key_table, MS_FAMILY_OBJECTS);
+    if (!tables)
+        return false;
+    if (!text->objects[MS_OBJECT_OF_TEXT].name)
+        return true;
+    family->object = text->objects[MS_OBJECT_OF_TEXT].name;
+    family->object_type = text->objects[MS_OBJECT_OF_TEXT].model_type;
+    family->more = tables;
+    family->more_count = 0;
+    for (uint32_t i = MS_OBJECT_OF_FILE; i < MS_FAMILY_OBJECTS; i++) {
+        ms_key_table *table = &tables[family->more_count];
+        table->object = text->objects[i].name;
+        table->model_type = text->objects[i].model_type;
+        table->keys = rows_of(arena, text, i, &table->key_count);
+        if (!table->keys)
+            return false;
+        family->more_count += table->key_count > 0;
+    }
+    return true;
+}
+
 /* The family that it is like, or none, with what the text has. `row`: of a program in C. */
 static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family *row,
                          ms_family_text *text, ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
     size_t count;
-    ms_key *rows = rows_of(arena, text, &count);
-    if (!family || !rows) {
+    ms_key *rows = rows_of(arena, text, MS_OBJECT_OF_TEXT, &count);
+    if (family && like)
+        *family = *like;
+    if (!family || !rows || !add_objects(arena, text, family)) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
     }
-    if (like)
-        *family = *like;
     text->row = row;
     family->model_type = text->model_type;
     memcpy(family->classes, text->architectures, sizeof family->classes);

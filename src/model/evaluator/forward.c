@@ -28,6 +28,25 @@ ms_tensor ms_family_text_encode(ms_model *model, ms_tensor input)
                        ms_family_call_tensor(model, &p->root, p->text->root.encode, input));
 }
 
+/* The hidden states, and *features of images, retained, which the model hands out too. */
+static ms_tensor run_model(ms_model *model, ms_object *whole, ms_tensor ids, ms_tensor *features)
+{
+    const ms_family_function *forward = whole->klass->forward;
+    const ms_value args[MS_FAMILY_NAMES] = {ms_value_of_tensor(ids)};
+    if (forward->results < 2)
+        return ms_family_call_tensor(model, whole, forward, ids);
+    ms_items_pool *pool = &((ms_family_program *)model->modules)->pool;
+    const ms_value both = ms_family_call(model, whole, forward, args);
+    if (both.kind != MS_VALUE_LIST)
+        return 0;
+    const ms_tensor hidden = both.items->values[0].tensor;
+    *features = both.items->values[1].tensor;
+    ms_retain(model->tape, hidden);
+    ms_retain(model->tape, *features);
+    ms_value_consume(model->tape, pool, both);
+    return ms_unown(model->tape, hidden);
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
@@ -43,8 +62,8 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     ms_object *whole = p->model->objects;
     const ms_dim seq = model->seq;
     ms_locals f = ms_locals_begin(model->tape);
-    ms_tensor *hidden =
-        ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
+    ms_tensor features = 0;
+    ms_tensor *hidden = ms_local(&f, run_model(model, whole, in->ids, &features));
     model->seq = seq; /* of which leaves_last_token() may have left one */
     check_hidden(model, whole, *hidden);
     ms_tensor *auxiliary = ms_local(&f, 0);
@@ -52,7 +71,8 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     if (p->text->balances_experts)
         ms_router_loss_add(model, &f, auxiliary, loss);
     if (!in->labels)
-        out->auxiliary = ms_hand_out(model->tape, *auxiliary);
+        out->auxiliary = ms_hand_out(model->tape, features ? features : *auxiliary);
+    ms_local(&f, ms_unown(model->tape, features));
     ms_forward_end(&f, loss, out);
     ms_router_logits_drop(model);
 }

@@ -54,6 +54,8 @@ static ms_text_facts facts_of(const ms_frame *f)
     return (ms_text_facts){.config = f->model->config,
                            .layer = f->self->number,
                            .looped = f->looped ? f->looped->number : MS_NONE,
+                           .place = f->self->place,
+                           .has_images = f->model->run->images.count > 0,
                            .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
                            .is_first_stage = p->is_first_stage,
                            .is_last_stage = p->is_last_stage,

@@ -163,7 +163,16 @@ FUNCTION(run_outputs)
         out->logits = ms_hand_out(f->model->tape, a[1]);
 }
 
+/* Whether head and loss run in chunks, which call the model inside the class's own. */
+MS_OPERATION(apply_loss_in_chunks)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(ms_frame_program(f)->in->labels &&
+                              f->model->run->treatments.loss_chunks > 1);
+}
+
 static const ms_primitive rows[] = {
+    MS_OPERATION_ROW("loss_in_chunks", "", "", apply_loss_in_chunks),
     {.name = "words_decoder",
      .shape = MS_SHAPE_LINEAR,
      .parameters = "in_features out_features",

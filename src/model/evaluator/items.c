@@ -63,20 +63,15 @@ static void set_value(ms_frame *f, const ms_text_node *target, ms_items *dict, m
         ms_frame_fail(f, target, "a value of a dict has a text as its name");
         return;
     }
-    if (value.kind == MS_VALUE_LIST && (value.items == dict || value.items->depth > 0)) {
-        ms_frame_fail(f, target, "a dict gets values, or lists of them");
-        return;
-    }
     while (i < dict->count && strcmp(dict->names[i], name.text) != 0)
         i++;
-    if (i < dict->count) {
-        const ms_value old = dict->values[i];
-        ms_value_retain(tape, value);
-        dict->values[i] = value;
-        ms_value_release(tape, ms_frame_pool(f), old);
-    } else if (!ms_items_add(tape, ms_frame_pool(f), dict, value, name.text)) {
-        ms_frame_fail(f, target, "a dict has no more than %d values", MS_ITEMS_MOST);
-    }
+    const bool is_set = i < dict->count
+                            ? ms_items_set(tape, ms_frame_pool(f), dict, i, value)
+                            : ms_items_add(tape, ms_frame_pool(f), dict, value, name.text);
+    if (!is_set)
+        ms_frame_fail(f, target,
+                      "a dict has no more than %d values, and lists in lists get no lists",
+                      MS_ITEMS_MOST);
     if (dict == ms_frame_program(f)->shared)
         keep_graph(f, value);
 }
@@ -94,7 +89,12 @@ static ms_tensor add_to_part(ms_frame *f, const ms_text_node *target, ms_tensor 
     tape->grad_enabled = grad_enabled;
     if (ms_idle(tape) || !ms_check_broadcast(f, target, part.tensor, added))
         return 0;
-    const ms_tensor_info info = *ms_info(tape, part.tensor);
+    const ms_tensor_info info = *ms_info(tape, part.tensor), whole_info = *ms_info(tape, base);
+    if (info.storage != whole_info.storage || !ms_is_contiguous(&whole_info) ||
+        !ms_check_covers(f, part.tensor, added)) {
+        ms_frame_fail(f, target, "what is added to a part of a contiguous tensor fits the part");
+        return 0;
+    }
     ms_strided place = {.shape = info.shape};
     memcpy(place.strides, info.strides, sizeof place.strides);
     ms_consume(tape, part.tensor);

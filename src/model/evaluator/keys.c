@@ -9,7 +9,13 @@
 
 /* ---- names that memscope knows; other keys are the text's own ---- */
 
-typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } member_type;
+typedef enum member_type {
+    OF_COUNTS,
+    OF_TRUTHS,
+    OF_FRACTIONS,
+    OF_ACTIVATIONS,
+    OF_INTEGERS
+} member_type;
 
 #define KNOWN(name, member, type, most, dim)                                                       \
     {                                                                                              \
@@ -26,14 +32,16 @@ typedef enum member_type { OF_COUNTS, OF_TRUTHS, OF_FRACTIONS, OF_ACTIVATIONS } 
         name, MEMBER(member), OF_COUNTS, most, PLAIN, symbol                                       \
     }
 
-static const struct {
+typedef struct known_name {
     const char *name;
     size_t offset;
     member_type type;
     uint64_t most;
     ms_family_dim dim;
     const char *symbol;
-} known[] = {
+} known_name;
+
+static const known_name known[] = {
     KNOWN("vocab_size", vocab_size, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_VOCAB),
     KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
     KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
@@ -134,6 +142,27 @@ static const struct {
     KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
     KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
+    KNOWN("image_token_id", image_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
+    KNOWN("mm_tokens_per_image", vision.tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
+    KNOWN("projector_hidden_act", vision.projector_activation, OF_ACTIVATIONS, 1, PLAIN),
+    KNOWN("keeps_class_token", vision.keeps_class, OF_TRUTHS, 1, PLAIN),
+    KNOWN("vision_feature_layer", vision.feature_layer, OF_INTEGERS, MAX_LAYERS, PLAIN),
+    KNOWN("multimodal_projector_bias", vision.projector_bias, OF_TRUTHS, 1, PLAIN),
+};
+
+/* Of class vision_config. */
+#define SEEN(name, member, most) KNOWN(name, vision.member, OF_COUNTS, most, MS_FAMILY_DIM_NUMBER)
+static const known_name seen[] = {
+    NAMED("hidden_size", vision.hidden_size, MAX_HIDDEN, "Hv"),
+    NAMED("intermediate_size", vision.intermediate_size, MAX_INTERMEDIATE, "Iv"),
+    SEEN("num_hidden_layers", num_layers, MAX_LAYERS),
+    SEEN("num_attention_heads", num_heads, MAX_HEADS),
+    SEEN("num_channels", channels, MAX_HEADS),
+    SEEN("image_size", image_size, MAX_HIDDEN),
+    KNOWN("vision_use_head", vision.has_head, OF_TRUTHS, 1, PLAIN),
+    SEEN("patch_size", patch_size, MAX_HEADS),
+    KNOWN("hidden_act", vision.activation, OF_ACTIVATIONS, 1, PLAIN),
+    KNOWN("attention_dropout", vision.dropout, OF_FRACTIONS, 1, PLAIN),
 };
 
 /* ---- kinds of keys, as the text calls them ---- */
@@ -146,6 +175,7 @@ static const struct {
 } kinds[] = {
     {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
     {"sides", MS_KEY_SIDES, OF_COUNTS, true, true},
+    {"integer", MS_KEY_INTEGER, OF_INTEGERS, true, true},
     {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
     {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
@@ -162,16 +192,28 @@ static const struct {
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
 };
 
-enum { KNOWN_COUNT = sizeof known / sizeof *known, KIND_COUNT = sizeof kinds / sizeof *kinds };
+enum {
+    KNOWN_COUNT = sizeof known / sizeof *known,
+    SEEN_COUNT = sizeof seen / sizeof *seen,
+    KIND_COUNT = sizeof kinds / sizeof *kinds
+};
 
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
 {
     for (uint32_t i = 0; i < text->key_count; i++)
-        if (strcmp(text->keys[i].name, name) == 0)
+        if (strcmp(text->keys[i].name, name) == 0 && text->keys[i].object < MS_OBJECT_OTHER)
             return &text->keys[i];
     for (uint32_t i = 0; i < text->derived_count; i++)
         if (strcmp(text->derived[i].name, name) == 0)
             return &text->derived[i];
+    return NULL;
+}
+
+const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t object, const char *name)
+{
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (strcmp(text->keys[i].name, name) == 0 && text->keys[i].object == object)
+            return &text->keys[i];
     return NULL;
 }
 
@@ -187,6 +229,11 @@ const ms_family_key *ms_family_key_always(const char *name)
         {.name = "image_tokens",
          .row = {.name = "image_size", .kind = MS_KEY_COUNT, .offset = MEMBER(image_tokens)},
          .dim = MS_FAMILY_DIM_TOKENS},
+        {.name = "layers_before_features", /* of a tower */
+         .row = {.name = "vision_feature_layer",
+                 .kind = MS_KEY_COUNT,
+                 .offset = MEMBER(vision.feature_layers)},
+         .dim = MS_FAMILY_DIM_NUMBER},
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
@@ -259,7 +306,7 @@ static bool read_count(ms_resolver *r, const ms_text_node *node, ms_key *row, ms
         return true;
     }
     const ms_family_key *other =
-        node->kind == MS_NODE_NAME ? ms_family_key_find(r->text, node->text) : NULL;
+        node->kind == MS_NODE_NAME ? ms_family_key_of(r->text, r->object, node->text) : NULL;
     if (other && other->row.kind <= MS_KEY_OPTIONAL) {
         *kind = MS_DEFAULT_SAME_AS;
         row->default_offset = other->row.offset;
@@ -286,7 +333,7 @@ static bool read_activation(ms_resolver *r, const ms_text_node *node, ms_key *ro
 static bool read_fraction(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     const ms_family_key *other =
-        node->kind == MS_NODE_NAME ? ms_family_key_find(r->text, node->text) : NULL;
+        node->kind == MS_NODE_NAME ? ms_family_key_of(r->text, r->object, node->text) : NULL;
     row->default_value = node->number;
     if (node->kind == MS_NODE_NUMBER && node->number <= 1)
         return true;
@@ -299,6 +346,11 @@ static bool read_fraction(ms_resolver *r, const ms_text_node *node, ms_key *row)
     return false;
 }
 
+static bool is_negative(const ms_text_node *node)
+{
+    return node->kind == MS_NODE_NEGATIVE && node->items[0]->kind == MS_NODE_NUMBER;
+}
+
 static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
 {
     switch ((int)row->kind) {
@@ -307,6 +359,12 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_value = -1; /* no bound */
         return row->may_be_minus_one ||
                read_count(r, node, row, &row->default_kind, &row->default_value);
+    case MS_KEY_INTEGER:
+        row->default_value = is_negative(node) ? -node->items[0]->number : node->number;
+        if (node->kind == MS_NODE_NUMBER || is_negative(node))
+            return true;
+        ms_family_fail(r->reading, node, "a whole number is wanted here");
+        return false;
     case MS_KEY_SIDES:
         row->default_value = node->number;
         if (node->kind == MS_NODE_NUMBER)
@@ -440,20 +498,23 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
                         ms_family_key *key)
 {
-    for (size_t i = 0; i < KNOWN_COUNT; i++) {
-        if (strcmp(known[i].name, name->text) != 0)
+    const bool is_seen = r->object >= MS_OBJECT_OTHER &&
+                         strcmp(r->text->objects[r->object].name, "vision_config") == 0;
+    const known_name *names = is_seen ? seen : known;
+    for (size_t i = 0; i < (size_t)(is_seen ? SEEN_COUNT : KNOWN_COUNT); i++) {
+        if (strcmp(names[i].name, name->text) != 0)
             continue;
-        key->row.offset = known[i].offset;
-        key->row.maximum = known[i].most;
-        key->dim = known[i].dim;
+        key->row.offset = names[i].offset;
+        key->row.maximum = names[i].most;
+        key->dim = names[i].dim;
         if (!key->symbol)
-            key->symbol = known[i].symbol;
-        if (known[i].type == type)
+            key->symbol = names[i].symbol;
+        if (names[i].type == type)
             return true;
         ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
         return false;
     }
-    const ms_family_key *same = ms_family_key_find(r->text, name->text);
+    const ms_family_key *same = ms_family_key_of(r->text, r->object, name->text);
     if (!same && r->text->own_keys == MS_OWN_KEYS) {
         ms_family_fail(r->reading, name, "no more than %d keys of a text's own", MS_OWN_KEYS);
         return false;
@@ -472,7 +533,7 @@ static bool replaces(const ms_family_key *before, const ms_family_key *key)
 {
     const bool was_ignored = before->row.kind == MS_KEY_IGNORED;
     const bool is_ignored = key->row.kind == MS_KEY_IGNORED;
-    return strcmp(before->name, key->name) == 0 &&
+    return strcmp(before->name, key->name) == 0 && before->object == key->object &&
            (was_ignored == is_ignored || strcmp(before->row.name, key->row.name) == 0);
 }
 
@@ -507,7 +568,9 @@ static bool read_ignored(ms_resolver *r, const ms_text_node *call)
 {
     for (uint32_t i = 1; i < call->count; i++) {
         const char *name = call->items[i]->text;
-        const ms_family_key key = {.name = name, .row = {.name = name, .kind = MS_KEY_IGNORED}};
+        const ms_family_key key = {.name = name,
+                                   .row = {.name = name, .kind = MS_KEY_IGNORED},
+                                   .object = (uint8_t)r->object};
         if (call->items[i]->kind != MS_NODE_STRING) {
             ms_family_fail(r->reading, call->items[i], "the name of a key is wanted here");
             return false;
@@ -524,13 +587,14 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_nearest near = ms_nearest_to(node->kind == MS_NODE_NAME ? node->text : "");
     for (size_t i = 0; i < KIND_COUNT; i++)
         ms_nearest_offer(&near, kinds[i].name);
-    ms_family_fail(r->reading, node,
-                   "a key is count(...), flag(...), fraction(...), "
-                   "activation(...), is_set(...), only(...), sides(...), layer_types(), "
-                   "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), "
-                   "sparse_gates(), rope(), "
-                   "choice(...), derived(...) or ignored(...)%s",
-                   ms_nearest_hint(&near, hint, sizeof hint));
+    ms_family_fail(
+        r->reading, node,
+        "a key is count(...), flag(...), fraction(...), "
+        "activation(...), is_set(...), only(...), sides(...), integer(...), layer_types(), "
+        "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), "
+        "sparse_gates(), rope(), "
+        "choice(...), derived(...) or ignored(...)%s",
+        ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
 
@@ -638,6 +702,7 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     if (s->kind == MS_STATEMENT_CALL)
         return kinds[i].kind == MS_KEY_IGNORED ? read_ignored(r, call) : fail_kind(r, name);
     ms_family_key key = {.name = s->targets[0]->text,
+                         .object = (uint8_t)r->object,
                          .row = {.name = s->targets[0]->text, .kind = kinds[i].kind, .minimum = 1},
                          .symbol = symbol_of(call)};
     const bool has_sides = key.row.kind == MS_KEY_SIDES;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/trace/trace.h"
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "model/evaluator/program.h"
@@ -28,6 +29,7 @@ static const struct {
              {"liger_swiglu", MS_FACT_LIGER_SWIGLU, false},
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
              {"is_last_stage", MS_FACT_LAST_STAGE, false},
+             {"has_images", MS_FACT_HAS_IMAGES, false},
              {"predicts_words", MS_FACT_PREDICTS_WORDS, false},
              {"classifies_sequence", MS_FACT_OF_SEQUENCE, false},
              {"classifies_tokens", MS_FACT_OF_TOKENS, false},
@@ -54,6 +56,8 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     case MS_KEY_OPTIONAL:
     case MS_KEY_SIDES:
         return (double)*(const uint64_t *)member;
+    case MS_KEY_INTEGER:
+        return (double)*(const int64_t *)member;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:
     case MS_KEY_CHOICE:
@@ -78,17 +82,30 @@ static uint32_t count_layers(const ms_model_config *config, bool decodes)
     return count;
 }
 
+/* Whether a number is that of all layers, of the encoder's, or of the decoder's. */
+bool ms_family_lists_layers(const ms_text_node *value)
+{
+    const ms_text_node *number =
+        value->kind == MS_NODE_COMPREHENSION ? value->items[1]->items[1] : NULL;
+    const size_t offset = number && number->kind == MS_NODE_KEY ? number->key->row.offset : 0;
+    return offset == offsetof(ms_model_config, num_layers) ||
+           offset == offsetof(ms_model_config, encoder_layers) ||
+           offset == offsetof(ms_model_config, decoder_layers);
+}
+
 uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,
                               uint32_t *first)
 {
     *first = 0;
     if (list->kind == MS_NODE_LIST)
         return list->count;
-    const size_t offset = list->items[1]->items[1]->key->row.offset;
+    const ms_text_node *number = list->items[1]->items[1];
+    const ms_text_facts facts = {.config = config};
+    const size_t offset = number->kind == MS_NODE_KEY ? number->key->row.offset : 0;
     if (offset == offsetof(ms_model_config, encoder_layers))
         return count_layers(config, false);
     if (offset != offsetof(ms_model_config, decoder_layers))
-        return (uint32_t)config->num_layers;
+        return (uint32_t)ms_family_number(&facts, number);
     *first = count_layers(config, false);
     return count_layers(config, true);
 }
@@ -116,6 +133,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
     case MS_FACT_DECODES:
         return (kind & MS_LAYER_DECODES) != 0;
     case MS_FACT_NUMBER: /* in its list */
+        if (layer == MS_NONE)
+            return facts->place;
         return layer - (kind & MS_LAYER_DECODES ? count_layers(config, false) : 0);
     case MS_FACT_ATTENDS:
         return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
@@ -131,6 +150,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return facts->is_first_stage;
     case MS_FACT_LAST_STAGE:
         return facts->is_last_stage;
+    case MS_FACT_HAS_IMAGES:
+        return facts->has_images;
     case MS_FACT_PREDICTS_WORDS:
         return config->head == MS_HEAD_MASKED_LM || config->head == MS_HEAD_PRETRAINING;
     case MS_FACT_OF_SEQUENCE:

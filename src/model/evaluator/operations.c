@@ -279,6 +279,9 @@ MS_OPERATION(apply_matmul)
 {
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
         return ms_frame_failed(f, call, "two tensors are wanted here");
+    const ms_shape *x = ms_given_shape(f, a[0]), *w = ms_given_shape(f, a[1]);
+    if (w->rank == 2 && x->rank > 2 && x->dims[x->rank - 1].value == w->dims[0].value)
+        return ms_value_of_tensor(ms_matmul_weight(f->model->tape, a[0].tensor, a[1].tensor));
     if (!ms_check_product(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     return ms_value_of_tensor(ms_matmul(f->model->tape, a[0].tensor, a[1].tensor));

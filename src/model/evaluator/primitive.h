@@ -34,6 +34,8 @@ struct ms_family_part {
 struct ms_object {
     const ms_family_class *klass;
     uint32_t scope, number;   /* number: of its layer, MS_NONE: none */
+    uint32_t place;           /* in the list that it, or what it is in, stands in */
+    bool is_of_tower;         /* one whose images are seen */
     uint32_t first_parameter; /* where its next own one goes: before those of modules in it */
     ms_family_part *parts;
     /* Arguments of a layer's last call, the caller's, for calls again: one may be a tuple of
@@ -139,8 +141,8 @@ const ms_primitive *ms_primitive_find(const char *name, bool is_module);
 const ms_primitive *ms_primitive_at(uint32_t i);
 
 /* Rows by subject, a list each: those of memscope (functions.c), of encoders and their heads, of
- * mixtures, of encoders with decoders, of convolutions, of layers without attention, of towers;
- * PyTorch's views, operations and functions that make tensors; Python's own. */
+ * mixtures, of encoders with decoders, of convolutions, of layers without attention, of towers, of
+ * images; PyTorch's views, operations and functions that make tensors; Python's own. */
 typedef struct ms_primitive_list {
     const ms_primitive *rows;
     uint32_t count;
@@ -148,7 +150,7 @@ typedef struct ms_primitive_list {
 
 extern const ms_primitive_list ms_function_rows, ms_head_rows, ms_mixture_rows, ms_view_rows,
     ms_operation_rows, ms_creation_rows, ms_builtin_rows, ms_translation_rows, ms_convolution_rows,
-    ms_recurrent_rows, ms_tower_rows;
+    ms_recurrent_rows, ms_tower_rows, ms_image_rows, ms_picture_rows;
 
 /* arguments.c: what a function of values is given. The node of its i-th argument, or the call. */
 const ms_text_node *ms_given(const ms_text_node *call, uint32_t i);

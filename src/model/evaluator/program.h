@@ -54,6 +54,7 @@ typedef struct ms_family_key {
     ms_family_dim dim;
     const char *symbol;  /* MS_FAMILY_DIM_NAMED, and of a key of the text's own; NULL: its name */
     bool is_second;      /* of two that one key of the file has: no row of its own */
+    uint8_t object;      /* where it is: of ms_family_text.objects */
     ms_text_node *value; /* of derived(...); NULL: what the file has, or derive() sets */
 } ms_family_key;
 
@@ -75,6 +76,7 @@ typedef enum ms_family_fact {
     MS_FACT_LIGER_SWIGLU,
     MS_FACT_FIRST_STAGE,
     MS_FACT_LAST_STAGE,
+    MS_FACT_HAS_IMAGES,     /* the run has some */
     MS_FACT_PREDICTS_WORDS, /* these: of the class that the config names */
     MS_FACT_OF_SEQUENCE,
     MS_FACT_OF_TOKENS,
@@ -97,9 +99,10 @@ typedef enum ms_text_attribute {
 /* What calls of a class's modules are beside calls. */
 typedef enum ms_family_role {
     MS_ROLE_NONE,
-    MS_ROLE_LAYER,       /* run under the layer's treatment */
-    MS_ROLE_MIXER,       /* attention, or what is in its place: reads all tokens */
-    MS_ROLE_FEED_FORWARD /* the MLP: the same, and may run in tiles or under a checkpoint */
+    MS_ROLE_LAYER,        /* run under the layer's treatment */
+    MS_ROLE_MIXER,        /* attention, or what is in its place: reads all tokens */
+    MS_ROLE_FEED_FORWARD, /* the MLP: the same, and may run in tiles or under a checkpoint */
+    MS_ROLE_TOWER_LAYER   /* of a vision tower: run under a checkpoint if the tower's layers are */
 } ms_family_role;
 
 typedef struct ms_family_field {
@@ -141,10 +144,20 @@ typedef struct ms_family_class {
     uint32_t size;                 /* modules that one has, itself and all below, a list's once */
     bool is_measured, is_open;     /* while it is found */
     bool is_group;                 /* its own operators count as its caller's */
+    bool is_tower;                 /* not trained where the run's images freeze it */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
     const ms_family_function *forward, *stage, *encode, *init_weights; /* of these; NULL: none */
 } ms_family_class;
+
+/* Objects of the file with keys: those of the text model, which are the file's own without a class
+ * text_config; the file's own beside it; then others by their names. */
+enum { MS_OBJECT_OF_TEXT, MS_OBJECT_OF_FILE, MS_OBJECT_OTHER, MS_FAMILY_OBJECTS = 4 };
+
+typedef struct ms_family_object {
+    const char *name;       /* NULL: the file itself, or none */
+    const char *model_type; /* that it has, if it has one; NULL: any */
+} ms_family_object;
 
 typedef struct ms_family_text ms_family_text;
 
@@ -159,6 +172,7 @@ struct ms_family_text {
     uint32_t key_count;
     ms_family_key derived[MS_FAMILY_DERIVED]; /* no file has them: derived(...), derive() */
     uint32_t derived_count;
+    ms_family_object objects[MS_FAMILY_OBJECTS];
     const char *model_type, *like; /* like: the first family that is imported, or NULL */
     const ms_text_node *known_as;  /* the family whose facts of other programs hold; NULL: none */
     /* A user's file changes modules; and so that they are of other blocks: it has a function, or a
@@ -204,7 +218,8 @@ bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
 typedef struct ms_text_facts {
     const ms_model_config *config;
     uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
-    bool liger_swiglu, is_first_stage, is_last_stage, is_evaluating;
+    uint32_t place;         /* of self in its list, where that is of no layers */
+    bool liger_swiglu, is_first_stage, is_last_stage, is_evaluating, has_images;
 } ms_text_facts;
 
 /* What an operator makes of two numbers; 0 where it divides by 0. */
@@ -213,6 +228,8 @@ double ms_numbers_operate(ms_node_kind kind, double a, double b);
 uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *list);
 /* A number: of counts, truths and fractions of the config, and of facts. */
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
+/* Whether a field has a list of layers, which have numbers in the model. */
+bool ms_family_lists_layers(const ms_text_node *value);
 /* How many modules a field's list has: layers, of an encoder, of its decoder, or all, or modules
  * that stand one by one. *first: the number in the model of the first layer. */
 uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,

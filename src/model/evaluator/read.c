@@ -177,6 +177,7 @@ static bool inherit(merge *m, const ms_family_class *base, ms_family_class *c)
 {
     c->role = base->role;
     c->is_group = base->is_group;
+    c->is_tower = base->is_tower;
     for (uint32_t i = 0; i < base->field_count; i++) {
         ms_text_node *value = copy_node(m->reading, base->fields[i].value);
         c->fields[c->field_count++] = (ms_family_field){base->fields[i].name, value};
@@ -198,13 +199,15 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
         ms_family_role role;
     } roles[] = {{"decoder_layer", MS_ROLE_LAYER},
                  {"token_mixer", MS_ROLE_MIXER},
-                 {"feed_forward", MS_ROLE_FEED_FORWARD}};
+                 {"feed_forward", MS_ROLE_FEED_FORWARD},
+                 {"tower_layer", MS_ROLE_TOWER_LAYER}};
     uint32_t place;
     const ms_family_class *base = class_of(m->text, name->text, &place);
     if (base)
         return inherit(m, base, c);
     c->is_group = strcmp(name->text, "group") == 0;
-    if (c->is_group || strcmp(name->text, "Module") == 0) /* nn.Module */
+    c->is_tower = strcmp(name->text, "tower") == 0;
+    if (c->is_group || c->is_tower || strcmp(name->text, "Module") == 0) /* nn.Module */
         return true;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strcmp(roles[i].name, name->text) == 0) {
@@ -213,7 +216,7 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
         }
     return fail(m, name,
                 "no class above has this name; decoder_layer, token_mixer, "
-                "feed_forward and group are memscope's own");
+                "feed_forward, group, tower and tower_layer are memscope's own");
 }
 
 static bool read_class(merge *m, const ms_text_statement *s)
@@ -285,21 +288,60 @@ static bool read_rule(merge *m, const ms_text_statement *s)
     return true;
 }
 
+/* The object of the file whose keys a class has: class config, class text_config;
+ * MS_FAMILY_OBJECTS: there are too many. */
+static uint32_t object_of(ms_family_text *text, const char *name)
+{
+    uint32_t i = MS_OBJECT_OTHER;
+    if (strcmp(name, "config") == 0)
+        return text->objects[MS_OBJECT_OF_TEXT].name ? MS_OBJECT_OF_FILE : MS_OBJECT_OF_TEXT;
+    if (strcmp(name, "text_config") == 0)
+        i = MS_OBJECT_OF_TEXT;
+    while (i < MS_FAMILY_OBJECTS && text->objects[i].name &&
+           strcmp(text->objects[i].name, name) != 0)
+        i++;
+    if (i < MS_FAMILY_OBJECTS)
+        text->objects[i].name = name;
+    return i;
+}
+
+/* A class that is like none has no keys of texts above. */
+static void drop_keys(ms_family_text *text, uint32_t object)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (text->keys[i].object != object)
+            text->keys[count++] = text->keys[i];
+    text->key_count = count;
+    if (object != MS_OBJECT_OF_TEXT)
+        return;
+    text->own_keys = count > 0 ? text->own_keys : 0;
+    text->checks.count = text->derive.count = text->derived_count = 0;
+    text->slides = text->sparse = text->sparse_gate = text->attends = NULL;
+}
+
+/* model_type = "llama", of an object */
+static bool is_type(const ms_text_statement *s)
+{
+    return s->kind == MS_STATEMENT_ASSIGN && s->target_count == 1 &&
+           strcmp(s->targets[0]->text, "model_type") == 0 && s->value->kind == MS_NODE_STRING;
+}
+
 static bool read_config(merge *m, const ms_text_statement *s)
 {
     ms_resolver r = {.reading = m->reading, .text = m->text};
     uint32_t place = 0;
-    const bool is_like = s->value && strcmp(s->value->text, "config") == 0;
+    const bool is_like =
+        s->value && (strcmp(s->value->text, "config") == 0 || strcmp(s->value->text, s->text) == 0);
     if (s->value && !is_like)
         return fail(m, s->value,
                     "only class config(config) is known here, which keeps the keys of "
                     "the text that was imported");
-    if (!is_like) {
-        m->text->key_count = m->text->own_keys = m->text->derived_count = 0;
-        m->text->checks.count = m->text->derive.count = 0;
-        m->text->slides = m->text->sparse = NULL;
-        m->text->sparse_gate = m->text->attends = NULL;
-    }
+    r.object = object_of(m->text, s->text);
+    if (r.object == MS_FAMILY_OBJECTS)
+        return fail(m, s->place, "too many objects of a config");
+    if (!is_like)
+        drop_keys(m->text, r.object);
     for (uint32_t i = 0; i < s->body.count; i++) {
         ms_text_statement *inner = s->body.items[i];
         bool is_read = inner->kind == MS_STATEMENT_PASS;
@@ -307,6 +349,8 @@ static bool read_config(merge *m, const ms_text_statement *s)
             is_read = ms_block_add(m->reading, &m->text->checks, inner);
         else if (inner->kind == MS_STATEMENT_DEF)
             is_read = read_rule(m, inner);
+        else if (m->text->objects[r.object].name && is_type(inner))
+            is_read = (m->text->objects[r.object].model_type = inner->value->text) != NULL;
         else if (inner->kind == MS_STATEMENT_ASSIGN || inner->kind == MS_STATEMENT_CALL)
             is_read = ms_family_key_read(&r, inner);
         else if (!is_read)
@@ -314,7 +358,7 @@ static bool read_config(merge *m, const ms_text_statement *s)
         if (!is_read)
             return false;
     }
-    return !class_of(m->text, "config", &place);
+    return !class_of(m->text, s->text, &place);
 }
 
 /* ---- the file ---- */
@@ -431,6 +475,13 @@ static bool read_facts(merge *m, ms_text_statement *s)
     return m->depth > 0 || ms_block_add(m->reading, &m->text->facts, s);
 }
 
+/* config, text_config, vision_config, ... */
+static bool is_config(const char *name)
+{
+    const size_t length = strlen(name);
+    return strcmp(name, "config") == 0 || (length > 7 && strcmp(name + length - 7, "_config") == 0);
+}
+
 static bool read_statement(merge *m, ms_text_statement *s)
 {
     switch ((int)s->kind) {
@@ -439,7 +490,7 @@ static bool read_statement(merge *m, ms_text_statement *s)
     case MS_STATEMENT_CLASS:
         if (ms_is_class_of_facts(s->text))
             return read_facts(m, s);
-        return strcmp(s->text, "config") == 0 ? read_config(m, s) : read_class(m, s);
+        return is_config(s->text) ? read_config(m, s) : read_class(m, s);
     case MS_STATEMENT_ASSIGN:
         return read_assignment(m, s);
     case MS_STATEMENT_PASS:

@@ -341,6 +341,18 @@ static const ms_family_function *function_of_field(const ms_resolver *r, const m
     return callee && callee->is_plain ? callee : NULL;
 }
 
+/* self.embeddings.words: a field of a field's class. */
+static bool is_part(const ms_resolver *r, const ms_text_node *node)
+{
+    const ms_text_node *of = node->items[0];
+    if (of->kind != MS_NODE_MEMBER || !is_name(of->items[0], "self"))
+        return false;
+    const uint32_t field = ms_class_field(r->klass, of->text);
+    const ms_family_class *klass =
+        field < MS_FAMILY_FIELDS ? ms_made_class(r->klass->fields[field].value) : NULL;
+    return klass && ms_class_field(klass, node->text) < MS_FAMILY_FIELDS;
+}
+
 static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, uint32_t wanted)
 {
     ms_text_node *called = node->items[0];
@@ -348,6 +360,9 @@ static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, 
     const bool is_loop = called->kind == MS_NODE_NAME && r->loop && is_name(called, r->loop);
     if (called->kind == MS_NODE_MEMBER && !is_self) {
         const ms_family_function *callee = r->function ? function_of_field(r, called) : NULL;
+        if (!callee && is_part(r, called))
+            return ms_resolve(r, called, 1) == MS_TYPE_WRONG ? MS_TYPE_WRONG
+                                                             : resolve_value_call(r, node);
         if (!callee)
             return resolve_method(r, node, wanted);
         node->items[0] = called->items[0];
@@ -578,6 +593,23 @@ static ms_family_type resolve_value(ms_resolver *r, ms_text_node *node)
     }
 }
 
+/* vision_config.hidden_size: a key of that object; false: it is none. */
+static bool take_object_key(const ms_resolver *r, ms_text_node *node)
+{
+    const ms_text_node *of = node->items[0];
+    for (uint32_t i = MS_OBJECT_OTHER; i < MS_FAMILY_OBJECTS && of->kind == MS_NODE_NAME; i++) {
+        const ms_family_object *object = &r->text->objects[i];
+        if (!object->name || strcmp(object->name, of->text) != 0)
+            continue;
+        node->key = ms_family_key_of(r->text, i, node->text);
+        if (!node->key)
+            return false;
+        node->kind = MS_NODE_KEY;
+        return true;
+    }
+    return false;
+}
+
 static ms_family_type resolve(ms_resolver *r, ms_text_node *node, uint32_t wanted)
 {
     switch ((int)node->kind) {
@@ -591,6 +623,8 @@ static ms_family_type resolve(ms_resolver *r, ms_text_node *node, uint32_t wante
     case MS_NODE_NAME:
         return ms_resolve_name(r, node);
     case MS_NODE_MEMBER:
+        if (take_object_key(r, node))
+            return MS_TYPE_NUMBER;
         return ms_is_own_member(r, node) ? ms_resolve_member(r, node) : resolve_attribute(r, node);
     case MS_NODE_CALL:
         return resolve_call(r, node, wanted);

@@ -16,6 +16,7 @@ typedef struct ms_resolver {
     const char *loop;         /* the name that a loop binds to modules; NULL: in no loop */
     const ms_text_node *list; /* the field that it goes over */
     const char *rule;         /* the layer's number in a rule of the config; NULL: in none */
+    uint32_t object;          /* of the config, whose keys are read */
 } ms_resolver;
 
 /* What an expression is. */
@@ -58,6 +59,9 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
 /* Keys: the statement of a config class becomes a row. */
 bool ms_family_key_read(ms_resolver *resolver, const ms_text_statement *statement);
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name);
+/* The same of one object of the config. */
+const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t object,
+                                      const char *name);
 /* A name that the config has also where the text has no such key; NULL: none. */
 const ms_family_key *ms_family_key_always(const char *name);
 /* Finds the key that derive() sets, of the text or of those that memscope knows: target->key. */

@@ -34,15 +34,6 @@ static bool resolve_new(ms_resolver *r, ms_text_node *node)
     return false;
 }
 
-/* Whether a number of layers: of all, of the encoder, or of the decoder. */
-static bool counts_layers(const ms_text_node *node)
-{
-    const size_t offset = node->kind == MS_NODE_KEY ? node->key->row.offset : 0;
-    return offset == offsetof(ms_model_config, num_layers) ||
-           offset == offsetof(ms_model_config, encoder_layers) ||
-           offset == offsetof(ms_model_config, decoder_layers);
-}
-
 /* [Norm(), Mlp()]: modules one by one, which no treatment takes for a layer's. */
 static bool resolve_modules(ms_resolver *r, const ms_text_node *node)
 {
@@ -74,11 +65,13 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
         node->primitive = node->items[0]->primitive;
         return true;
     }
-    if (!is_range || range->count > 2 || !counts_layers(range->items[1]))
+    const ms_family_class *klass = ms_made_class(node->items[0]);
+    if (!is_range || range->count > 2 ||
+        (klass && !ms_family_lists_layers(node) && klass->role != MS_ROLE_TOWER_LAYER))
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "
-                       "range(num_hidden_layers) is wanted here");
-    else if (!ms_made_class(node->items[0]))
+                       "range(num_hidden_layers) is wanted here, or layers of a tower");
+    else if (!klass)
         ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
     return r->reading->status == MS_OK;
 }

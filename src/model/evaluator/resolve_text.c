@@ -188,10 +188,10 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                             "model = Model() and lm_head = head(model.embed_tokens)");
     const ms_family_class *model = text->root.fields[text->model_field].value->klass;
     const ms_family_function *forward = ms_class_find(model, "forward");
-    if (!forward || forward->parameter_count != 1 || forward->results > 1)
+    if (!forward || forward->parameter_count != 1 || forward->results > 2)
         return fail_at_root(reading, file,
                             "the model's forward gets the ids, and returns the "
-                            "hidden states");
+                            "hidden states, or a tuple of them and of features of images");
     return resolve_head(reading, text);
 }
 

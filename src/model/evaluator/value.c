@@ -42,7 +42,7 @@ ms_items *ms_items_new(ms_items_pool *pool, uint32_t count)
 {
     ms_items *items = count <= MS_ITEMS_MOST ? of_kind(pool, kind_of(count)) : NULL;
     if (items) {
-        items->refs = items->count = items->depth = 0;
+        items->refs = items->count = items->depth = items->held = 0;
         items->is_dict = false;
         items->next = NULL;
     }
@@ -69,15 +69,43 @@ static bool grow(ms_items_pool *pool, ms_items *items)
     return true;
 }
 
-bool ms_items_add(ms_tape *tape, ms_items_pool *pool, ms_items *items, ms_value value,
-                  const char *name)
+/* The list gets a value; false: not this one. */
+static bool take(ms_tape *tape, ms_items *items, ms_value value)
 {
-    const uint32_t depth = value.kind == MS_VALUE_LIST ? value.items->depth + 1 : 0;
-    if (depth > MS_ITEMS_DEPTH || (items->count == items->capacity && !grow(pool, items)))
+    const bool is_list = value.kind == MS_VALUE_LIST;
+    const uint32_t depth = is_list ? value.items->depth + 1 : 0;
+    if (depth > MS_ITEMS_DEPTH || (is_list && (items->held > 0 || value.items == items)))
         return false;
     if (depth > items->depth)
         items->depth = depth;
+    if (is_list)
+        value.items->held++;
     ms_value_retain(tape, value);
+    return true;
+}
+
+static void drop(ms_tape *tape, ms_items_pool *pool, ms_value value)
+{
+    if (value.kind == MS_VALUE_LIST)
+        value.items->held--;
+    ms_value_release(tape, pool, value);
+}
+
+bool ms_items_set(ms_tape *tape, ms_items_pool *pool, ms_items *items, uint32_t i, ms_value value)
+{
+    const ms_value old = items->values[i];
+    if (!take(tape, items, value))
+        return false;
+    items->values[i] = value;
+    drop(tape, pool, old);
+    return true;
+}
+
+bool ms_items_add(ms_tape *tape, ms_items_pool *pool, ms_items *items, ms_value value,
+                  const char *name)
+{
+    if ((items->count == items->capacity && !grow(pool, items)) || !take(tape, items, value))
+        return false;
     items->names[items->count] = name;
     items->values[items->count++] = value;
     return true;
@@ -95,7 +123,7 @@ void ms_value_retain(ms_tape *tape, ms_value value)
 static void destroy(ms_tape *tape, ms_items_pool *pool, ms_items *items)
 {
     for (uint32_t i = 0; i < items->count; i++)
-        ms_value_release(tape, pool, items->values[items->is_dict ? i : items->count - 1 - i]);
+        drop(tape, pool, items->values[items->is_dict ? i : items->count - 1 - i]);
     items->count = 0;
     give_back(pool, items);
 }

@@ -43,6 +43,7 @@ typedef struct ms_value {
 struct ms_items {
     uint32_t refs, count, capacity;
     uint32_t depth; /* of lists in lists */
+    uint32_t held;  /* how often lists have it: then it gets no list more, so that depths hold */
     bool is_dict;
     ms_value *values;
     const char **names; /* of a dict's values */
@@ -80,9 +81,12 @@ static inline ms_value ms_value_of_type(ms_dtype dtype)
 /* A new list, which floats; NULL: out of memory, or of more than MS_ITEMS_MOST values. */
 ms_items *ms_items_new(ms_items_pool *pool, uint32_t count);
 /* The list grows by a value, of which it gets a reference; false: it has too many, or they are
- * nested too deep. */
+ * nested too deep, or the value is a list and this one is in a list itself. */
 bool ms_items_add(ms_tape *tape, ms_items_pool *pool, ms_items *items, ms_value value,
                   const char *name);
+
+/* Another value takes the place of the i-th; false as above. */
+bool ms_items_set(ms_tape *tape, ms_items_pool *pool, ms_items *items, uint32_t i, ms_value value);
 
 /* As ms_retain, ms_release, ms_unown and ms_consume for tensors. */
 void ms_value_retain(ms_tape *tape, ms_value value);

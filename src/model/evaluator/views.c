@@ -369,16 +369,6 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
     return true;
 }
 
-/* Autocast joins in the widest type of all. */
-static void widen(ms_tape *tape, uint32_t count, ms_tensor *tensors)
-{
-    ms_dtype dtype = (ms_dtype)ms_info(tape, tensors[0])->dtype;
-    for (uint32_t i = 1; i < count; i++)
-        dtype = ms_promote(dtype, (ms_dtype)ms_info(tape, tensors[i])->dtype);
-    for (uint32_t i = 0; i < count; i++)
-        tensors[i] = ms_to(tape, tensors[i], dtype);
-}
-
 MS_OPERATION(apply_cat)
 {
     ms_tensor tensors[MOST_TENSORS] = {0};
@@ -386,8 +376,6 @@ MS_OPERATION(apply_cat)
     if (!take_tensors(f, call, a[0], tensors))
         return (ms_value){0};
     const uint32_t rank = ms_info(f->model->tape, tensors[0])->shape.rank;
-    if (f->model->tape->has_autocast)
-        widen(f->model->tape, a[0].items->count, tensors);
     if ((a[1].kind && !ms_given_dim(f, call, a[1], rank, &dim)) ||
         !are_alike(f, call, a[0].items->count, tensors, dim))
         return (ms_value){0};

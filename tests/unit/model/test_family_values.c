@@ -81,8 +81,14 @@ static const struct {
     {MLP "return torch.bmm(x, x)\n", 6, 22, "[N, K, L] behind [N, M, K]"},
     {MLP "return x.repeat(2, 1, 1)\n", 6, 18, "without gradients"},
     {MLP "return torch.std(x, dim=-1, keepdim=True, unbiased=True)\n", 6, 22, "unbiased=False"},
+    {MLP "return F.avg_pool2d(x, 2)\n", 6, 18, "a picture [B, C, height, width]"},
+    {MLP "y = [x]\n        y.append(y)\n        return x\n", 7, 11, "lists in lists"},
+    {MLP "y = [x]\n        z = [y]\n        y.append([x])\n        return x\n", 8, 11,
+     "lists in lists"},
     {MLP "y = {}\n        y[0] = x\n        return x\n", 7, 9, "a text as its name"},
-    {MLP "y = {}\n        y[\"a\"] = y\n        return x\n", 7, 9, "values, or lists"},
+    {MLP "y = {}\n        y[\"a\"] = y\n        return x\n", 7, 9, "lists in lists get no lists"},
+    {MLP "x[:, 1:] += torch.ones(3, 3, 7, 64)\n        return x\n", 6, 9, "fits the part"},
+    {MLP "x[torch.zeros(2, dtype=torch.long)] += x[:2]\n        return x\n", 6, 9, "fits the part"},
     {MLP "x[:, 1:] += torch.ones(7)\n        return x\n", 6, 9, "do not fit"},
     {HEAD "class Mlp(Mlp):\n    parts = [Layer() for i in range(3)]\n", 5, 31,
      "range(num_hidden_layers)"},
@@ -243,6 +249,13 @@ static const struct {
      HEAD "class Part:\n    scale = parameter(64)\n    def forward(self, x):\n"
           "        return x * self.scale\nclass Mlp(Mlp):\n    part = Part()\n"
           "    def forward(self, x):\n        x = self.part(x)\n        return x\n"},
+    {MLP "y = F.avg_pool2d(x.view(3, 8, 8, 8), 4).flatten(2)\n        return x + y[:, :, :1]\n",
+     MLP "y = F.avg_pool2d(x.view(3, 8, 8, 8), 4)\n        y = y.view(3, 8, 4)\n"
+         "        return x + y[..., :1]\n"},
+    {HEAD "class Mlp(Mlp):\n    p = parameter(64, 64)\n    def forward(self, x):\n"
+          "        return torch.matmul(x, self.p)\n",
+     HEAD "class Mlp(Mlp):\n    p = parameter(64, 64)\n    def forward(self, x):\n"
+          "        y = torch.matmul(x, self.p)\n        return y\n"},
     {MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(8, 64, dtype=torch.long)]\n"
          "        return x + y.float()\n",
      MLP "y = torch.ones(9, dtype=torch.long)[torch.zeros(512, dtype=torch.long)]\n"

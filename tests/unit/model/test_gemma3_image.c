@@ -3,7 +3,7 @@
  * What Gemma 3's processor and tower make of an image: a picture of the tower's size, whose patches
  * are pooled into so many tokens as the config says.
  */
-#include "model/vision/gemma3_images.h"
+#include "model/vision/gemma3_image.h"
 
 #include "input/config/model/model_config.h"
 #include "unit/support.h"

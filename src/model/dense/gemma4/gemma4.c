@@ -6,8 +6,8 @@
 
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/family.h"
+#include "model/blocks/rotary_proportional.h"
 #include "model/decoder/decoder_mlp.h"
-#include "model/dense/gemma.h"
 #include "model/dense/sharing.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/image.h"
@@ -152,77 +152,34 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_gated_mlp_named(model, parent, "mlp", middle, d->style.mlp_bias);
 }
 
-/* Of a wide head, the frequencies of a share are not 0: made, and joined with zeros. */
-static ms_tensor proportional(ms_model *model, uint64_t count)
-{
-    ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
-    const ms_model_config *c = model->config;
-    uint64_t turned = (uint64_t)(c->wide_rotary_share * (double)c->wide_head_dim / 2);
-    ms_shape some = MS_SHAPE(ms_dim_number(s, turned));
-    ms_tensor range = ms_empty(tape, some, MS_DTYPE_I64);
-    ms_tensor wide = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_consume(tape, range);
-    ms_tensor exponent = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_consume(tape, wide);
-    ms_tensor power = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_transient(tape, 8, MS_DTYPE_F64);
-    ms_consume(tape, exponent);
-    ms_tensor reciprocal = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_tensor result = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_consume(tape, reciprocal);
-    ms_consume(tape, power);
-    if (turned == count)
-        return result;
-    ms_tensor zeros = ms_empty(tape, MS_SHAPE(ms_dim_number(s, count - turned)), MS_DTYPE_F32);
-    ms_tensor all = ms_empty(tape, MS_SHAPE(ms_dim_number(s, count)), MS_DTYPE_F32);
-    ms_consume(tape, zeros);
-    ms_consume(tape, result);
-    return all;
-}
-
-static uint64_t frequencies_of(const ms_model *model, int slides)
-{
-    return (slides ? model->config->head_dim : model->config->wide_head_dim) / 2;
-}
-
-static ms_tensor make_frequencies(ms_model *model, int slides)
-{
-    ms_symbols *s = &model->tape->trace->symbols;
-    uint64_t count = frequencies_of(model, slides);
-    return slides ? ms_inverse_frequencies(model, ms_dim_number(s, count))
-                  : proportional(model, count);
-}
-
 /* Those of both kinds of layers, and again when weights are initialised. */
 static void build_rotary(ms_model *model, ms_decoder *d)
 {
-    ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
-    bool on_host = ms_is_made_on_host(model);
-    ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
-    bool there[2] = {ms_model_has_layers_but(model->config, MS_LAYER_SLIDES),
-                     ms_model_has_layers(model->config, MS_LAYER_SLIDES)};
-    d->rotary_scope = ms_scope_add(tape, d->scope, "rotary_emb", MS_NONE);
-    uint32_t previous = ms_scope_enter(tape, d->rotary_scope);
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_model_config *c = model->config;
+    const bool there[] = {ms_model_has_layers_but(c, MS_LAYER_SLIDES),
+                          ms_model_has_layers(c, MS_LAYER_SLIDES)};
+    const ms_dim counts[] = {ms_dim_number(s, c->wide_head_dim / 2),
+                             ms_dim_number(s, c->head_dim / 2)};
+    const uint64_t turned = (uint64_t)(c->wide_rotary_share * (double)c->wide_head_dim / 2);
+    ms_tensor made[4] = {0};
+    d->rotary_scope = ms_rotary_of_two_new(model, d->scope, there, counts, turned, made);
     for (int i = 0; i < 2; i++) {
-        if (!there[i])
-            continue;
-        ms_shape shape = MS_SHAPE(ms_dim_number(s, frequencies_of(model, i)));
-        ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : make_frequencies(model, i);
-        d->rotary[i].inv_freq = ms_buffer_of(model, made, "inv_freq");
-        d->rotary[i].original = ms_buffer_new(model, shape, dtype, "inv_freq");
+        d->rotary[i].inv_freq = made[i];
+        d->rotary[i].original = made[2 + i];
     }
-    for (int i = 0; i < 2 && !on_host; i++)
-        if (there[i])
-            ms_consume(tape, make_frequencies(model, i));
-    tape->scope = previous;
 }
 
 static ms_decoder_style style_of(const ms_model_config *config)
 {
-    ms_decoder_style style = ms_gemma2_style(config);
-    style.norm = ms_gemma4_norm;
+    ms_decoder_style style = {.norm = ms_gemma4_norm,
+                              .qkv_bias = config->attention_bias,
+                              .output_bias = config->attention_bias,
+                              .scaled_embedding = true,
+                              .norms = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION},
+                                        {"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
+                                        {"pre_feedforward_layernorm", MS_NORM_BEFORE_MLP},
+                                        {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}}};
     style.build_attention = ms_gemma4_attention_new;
     style.attention = ms_gemma4_attention;
     style.build_mlp = build_mlp;
@@ -230,7 +187,6 @@ static ms_decoder_style style_of(const ms_model_config *config)
     style.build_more_of_layer = ms_gemma4_layer_new;
     style.build_more = ms_gemma4_inputs_new;
     style.build_rotary = build_rotary;
-    style.run = ms_gemma4_run;
     style.rotary_by_kind = true;
     return style;
 }

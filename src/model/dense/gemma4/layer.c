@@ -6,7 +6,6 @@
 
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
-#include "model/blocks/cache.h"
 #include "model/blocks/tensor_parallel.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
@@ -149,51 +148,6 @@ static ms_tensor all_of(ms_tape *tape, ms_tensor x)
     return ms_slice_last(tape, x, shape.dims[shape.rank - 1]);
 }
 
-/* Whether the layers that share get the last token of a prompt alone: its logits are all that is
- * wanted. Without a mask a static cache would lose which tokens it may see. */
-static bool sees_last_alone(const ms_model *model, const ms_decoder *d)
-{
-    const ms_cache *cache = model->cache;
-    return cache && model->seq.value > 1 && (!cache->room || (d->full_mask && d->sliding_mask));
-}
-
-static void keep_last(ms_model *model, ms_locals *f, uint32_t dim, ms_tensor *x)
-{
-    if (!ms_idle(model->tape) && *x)
-        ms_assign(f, x, ms_narrow(model->tape, *x, dim, model->seq));
-}
-
-/* The tables and masks that are left of those of all tokens, views that live as long. */
-static void keep_last_of_tables(ms_model *model, ms_decoder *d, ms_locals *f)
-{
-    ms_tensor *masks[] = {&d->full_mask, &d->sliding_mask};
-    for (int i = 0; i < 2; i++) {
-        ms_tensor *tables[] = {&d->rotary[i].sin, &d->rotary[i].cos};
-        for (int k = 0; k < 2; k++) {
-            keep_last(model, f, 1, ms_local(f, *tables[k]));
-            *tables[k] = f->slots[f->count - 1];
-        }
-        keep_last(model, f, 2, ms_local(f, *masks[i]));
-        *masks[i] = f->slots[f->count - 1];
-    }
-}
-
-/* What the layers that share get of the tokens. */
-static void begin_sharing_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor *hidden,
-                                 ms_tensor *inputs)
-{
-    ms_tape *tape = model->tape;
-    if (!sees_last_alone(model, d)) {
-        ms_assign(f, hidden, all_of(tape, *hidden));
-        ms_assign(f, inputs, all_of(tape, *inputs));
-        return;
-    }
-    model->seq = ms_dim_number(&tape->trace->symbols, 1);
-    keep_last(model, f, 1, hidden);
-    keep_last(model, f, 1, inputs);
-    keep_last_of_tables(model, d, f);
-}
-
 static ms_tensor call_layer(ms_model *model, ms_decoder *d, uint32_t number, ms_tensor hidden)
 {
     const ms_rotary *rotary = ms_decoder_rotary(model, d, number);
@@ -217,8 +171,10 @@ static void run_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor *
     ms_tensor *input = ms_local(f, 0);
     for (uint32_t i = 0; i < count && tape->status == MS_OK; i++) {
         ms_gemma4_layer *l = &g->of_layers[i];
-        if (i == count - model->config->sharing_layers)
-            begin_sharing_layers(model, d, f, hidden, inputs);
+        if (i == count - model->config->sharing_layers) {
+            ms_assign(f, hidden, all_of(tape, *hidden));
+            ms_assign(f, inputs, all_of(tape, *inputs));
+        }
         ms_assign(f, input, *inputs ? ms_select(tape, *inputs, 2) : 0);
         l->input = *input;
         ms_assign(f, hidden, call_layer(model, d, i, *hidden));
@@ -235,32 +191,10 @@ static ms_tensor run_embedded(ms_model *model, ms_decoder *d, ms_locals *f, ms_t
     if (!ms_idle(tape))
         ms_decoder_make_rotary(model, d, f, *hidden, d->position_ids);
     ms_gemma4_begin_sharing(model);
-    const ms_dim seq = model->seq;
     run_layers(model, d, f, hidden, inputs);
     ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
-    model->seq = seq;
     ms_shared_release(tape, &model->shared);
     return ms_locals_end(f, hidden);
-}
-
-ms_tensor ms_gemma4_run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given)
-{
-    ms_tape *tape = model->tape;
-    const ms_gemma4 *g = d->own;
-    uint32_t previous = ms_scope_enter(tape, d->scope);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *embeds = ms_local(&f, given ? given : ms_decoder_embed(model, d, ids));
-    ms_tensor *inputs = ms_local(&f, 0), *position_ids = ms_local(&f, 0);
-    if (g->width.value) {
-        ms_assign(&f, inputs, ms_gemma4_layer_inputs(model, ids));
-        ms_assign(&f, inputs, project(model, *embeds, *inputs));
-    }
-    ms_assign(&f, position_ids, ms_position_ids(model));
-    d->position_ids = *position_ids;
-    ms_decoder_make_masks(model, d, &f, *position_ids);
-    ms_tensor result = run_embedded(model, d, &f, *embeds, inputs);
-    tape->scope = previous;
-    return result;
 }
 
 ms_tensor ms_gemma4_run_text(ms_model *model, ms_decoder *d, ms_tensor embeds, ms_tensor from_ids)

@@ -16,9 +16,7 @@ ms_tensor ms_gemma4_layer_run(ms_tape *tape, void *context, uint64_t number, ms_
 bool ms_gemma4_inputs_new(ms_model *model, ms_decoder *d);
 /* The tokens' embeddings for each layer, [B, S, L, P], floating. */
 ms_tensor ms_gemma4_layer_inputs(ms_model *model, ms_tensor ids);
-/* A style's run: the model, of ids, or of their embeddings. */
-ms_tensor ms_gemma4_run(ms_model *model, ms_decoder *d, ms_tensor ids, ms_tensor given);
-/* The same of embeddings, and of the tokens' for each layer (0: none), with the position ids and
+/* The layers, of embeddings, and of the tokens' for each layer (0: none), with the position ids and
  * masks that `d` has: all of them are the caller's. */
 ms_tensor ms_gemma4_run_text(ms_model *model, ms_decoder *d, ms_tensor embeds, ms_tensor from_ids);
 

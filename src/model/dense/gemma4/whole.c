@@ -4,6 +4,7 @@
 #include "input/config/model/layer_kinds.h"
 #include "input/config/model/model_config.h"
 #include "model/blocks/attention/masks.h"
+#include "model/blocks/image_masks.h"
 #include "model/dense/gemma4/attention.h"
 #include "model/dense/gemma4/audio_tower.h"
 #include "model/dense/gemma4/layer.h"

@@ -6,7 +6,7 @@
 #include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
 #include "model/vision/image_tokens.h"
-#include "model/vision/picture_layers.h"
+#include "model/blocks/images.h"
 #include "model/vision/qwen/image.h"
 #include "torch/ops/ops.h"
 #include "torch/treatments/recompute.h"
