@@ -332,9 +332,7 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
-            return ms_check_fail(
-                f, call, tensors[i],
-                "tensors of one shape, and of no wider type than the first, are wanted");
+            return ms_check_fail(f, call, tensors[i], "tensors of one shape and type are wanted");
     }
     return true;
 }
