@@ -133,7 +133,7 @@ static const text_case cases[] = {
     {HEAD "class vision_config:\n    a = count(1)\nclass Mlp(Mlp):\n"
           "    b = linear(vision_config.b, 1)\n",
      7, 30, "have members here"},
-    {HEAD "class Extra:\n    a = [Mlp()]\n", 5, 10, "of no base of memscope's"},
+    {HEAD "class Extra:\n    a = [3]\n", 5, 10, "a field is a call"},
     {HEAD "class Extra(tower_layer):\n    def forward(self, x):\n        return x\n"
           "class Other:\n    a = [Extra() for i in range(no_such)]\n",
      8, 33, "not known"},

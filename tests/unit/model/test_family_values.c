@@ -215,6 +215,10 @@ static const struct {
           "class Mlp(Mlp):\n    gate_proj = None\n    up_proj = Part()\n    other = Part()\n"
           "    def forward(self, x):\n"
           "        return self.down_proj(silu(self.other.p(x)) * self.up_proj.p(x))\n"},
+    {MLP "return gelu(self.up_proj(x))[..., :64] + x\n",
+     HEAD "class Gelu:\n    def forward(self, x):\n        return gelu(x)\n"
+          "class Mlp(Mlp):\n    up_proj = [linear(hidden_size, intermediate_size, bias=mlp_bias), "
+          "Gelu()]\n    def forward(self, x):\n        return self.up_proj(x)[..., :64] + x\n"},
     {MLP "y = torch.arange(8)\n        z = torch.abs(y)\n        z = torch.full_like(y, 3)\n"
          "        y = torch.where(z > 3, y, z)\n        return x\n",
      MLP "y = torch.arange(8)\n        z = torch.min(y, y)\n        z = torch.zeros_like(y)\n"
