@@ -165,6 +165,13 @@ enum {
     KIND_COUNT = sizeof kinds / sizeof *kinds
 };
 
+/* Whether an object of the config is the vision tower's. */
+static bool is_of_tower(const ms_family_text *text, uint32_t object)
+{
+    const char *name = object < MS_FAMILY_OBJECTS ? text->objects[object].name : NULL;
+    return name && strcmp(name, "vision_config") == 0;
+}
+
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
 {
     for (uint32_t i = 0; i < text->key_count; i++)
@@ -185,9 +192,7 @@ const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t objec
                                         .dim = MS_FAMILY_DIM_NAMED,
                                         .symbol = "Iv",
                                         .object = MS_OBJECT_OTHER};
-    const bool is_seen =
-        object >= MS_OBJECT_OTHER && strcmp(text->objects[object].name, "vision_config") == 0;
-    return is_seen && strcmp(name, inner.name) == 0 ? &inner : NULL;
+    return is_of_tower(text, object) && strcmp(name, inner.name) == 0 ? &inner : NULL;
 }
 
 /* Without a key it is what the config has: hidden_size // num_attention_heads, or what the family's
@@ -442,8 +447,7 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
                         ms_family_key *key)
 {
-    const bool is_seen = r->object >= MS_OBJECT_OTHER &&
-                         strcmp(r->text->objects[r->object].name, "vision_config") == 0;
+    const bool is_seen = is_of_tower(r->text, r->object);
     const known_name *names = is_seen ? seen : known;
     for (size_t i = 0; i < (size_t)(is_seen ? SEEN_COUNT : KNOWN_COUNT); i++) {
         if (strcmp(names[i].name, name->text) != 0)
