@@ -5,6 +5,7 @@
  */
 #include "input/config/model/model_config.h"
 #include "model/blocks/images.h"
+#include "model/blocks/resample.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/autograd/graph.h"
 #include "torch/ops/moe/rows.h"
@@ -267,7 +268,47 @@ MS_OPERATION(apply_inputs_require_grad)
                               ms_inputs_require_grad(f->model));
 }
 
+/* Rows of the table of learned positions for each patch, and their weights. */
+MS_OPERATION(apply_resampled_places)
+{
+    ms_tensor both[2] = {0};
+    (void)a;
+    ms_resampled_places(f->model, both);
+    return ms_frame_tensors(f, call, 2, both);
+}
+
+/* x[mask], which has as many rows as there are image tokens. */
+MS_OPERATION(apply_image_rows)
+{
+    ms_symbols *s = &f->model->tape->trace->symbols;
+    if (!ms_given_tensor(f, call, a[0]) || !ms_given_tensor(f, call, a[1]))
+        return (ms_value){0};
+    const uint64_t count = (uint64_t)ms_image_count(f->model) * f->model->run->images.grid.tokens;
+    return ms_value_of_tensor(
+        ms_index_mask(f->model->tape, a[0].tensor, a[1].tensor, ms_dim_number(s, count)));
+}
+
+/* x[mask] = rows */
+MS_OPERATION(apply_put_rows)
+{
+    for (int i = 0; i < 3; i++)
+        if (a[i].kind != MS_VALUE_TENSOR)
+            return ms_frame_failed(f, call, "a mask and rows, both tensors, are wanted here");
+    return ms_value_of_tensor(ms_put_mask(f->model->tape, a[0].tensor, a[1].tensor, a[2].tensor));
+}
+
+MS_OPERATION(apply_clone)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_clone(f->model->tape, a[0].tensor));
+}
+
 static const ms_primitive rows[] = {
+    MS_OPERATION_ROW("resampled_places", "", "", apply_resampled_places),
+    MS_OPERATION_ROW("image_rows", "x mask", "vv", apply_image_rows),
+    MS_OPERATION_ROW("put_rows", "x mask rows", "vvv", apply_put_rows),
+    MS_OPERATION_ROW("clone", "x", "v", apply_clone),
     MS_OPERATION_ROW("split_windows", "x", "v", apply_split_windows),
     MS_OPERATION_ROW("split_images", "x", "v", apply_split_images),
     MS_OPERATION_ROW("attend_each", "query key value", "vvv", apply_attend_each),

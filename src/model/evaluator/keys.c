@@ -121,6 +121,7 @@ static const known_name seen[] = {
     NAMED("intermediate_size", vision.intermediate_size, MAX_INTERMEDIATE, "Iv"),
     NAMED("out_hidden_size", vision.out_size, MAX_HIDDEN, "Ov"),
     SEEN("mlp_ratio", mlp_ratio, 64),
+    SEEN("num_position_embeddings", positions, MAX_POSITIONS),
     SEEN("spatial_merge_size", merge_size, 64),
     SEEN("temporal_patch_size", frames, MAX_HEADS),
     SEEN("window_size", window_size, MAX_POSITIONS),

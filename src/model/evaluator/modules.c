@@ -270,6 +270,15 @@ CALL(call_rotary_of_sections)
                           (ms_dtype)ms_info(f->model->tape, a[0])->dtype, r->items);
 }
 
+CALL(call_rotary_of_grids)
+{
+    r->items[0] = r->items[1] = 0;
+    if (ms_idle(f->model->tape) || !a[0])
+        return;
+    ms_rotary_of_grids(f->model, p->scope, p->tensors[0], a[1],
+                       (ms_dtype)ms_info(f->model->tape, a[0])->dtype, r->items);
+}
+
 /* Of layers with a window, and of the others: tensors[0] and [1] are the inverse frequencies of
  * both kinds, the others' first, [2] and [3] their copies, [4] those for long sequences. A kind of
  * which there is no layer has none. */
@@ -391,6 +400,7 @@ static const ms_primitive modules[] = {
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
+    TABLES("rotary_of_grids", 2, make_rotary, call_rotary_of_grids),
     TABLES("rotary_of_sections", 2, make_rotary, call_rotary_of_sections),
     TABLES("rotary_by_kind", 4, make_rotary_by_kind, call_rotary_by_kind),
     TABLES("rotary_by_kind_fp32", 4, make_rotary_by_kind, call_rotary_by_kind_fp32),

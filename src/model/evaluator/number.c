@@ -26,6 +26,7 @@ static const struct {
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
              {"is_last_stage", MS_FACT_LAST_STAGE, false},
              {"has_images", MS_FACT_HAS_IMAGES, false},
+             {"count_marked", MS_FACT_MARKED_BLOCKS, false},
              {"predicts_words", MS_FACT_PREDICTS_WORDS, false},
              {"classifies_sequence", MS_FACT_OF_SEQUENCE, false},
              {"classifies_tokens", MS_FACT_OF_TOKENS, false},
@@ -104,6 +105,14 @@ uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node 
     return count_layers(config, true);
 }
 
+static uint32_t count_marked(const ms_vision_config *vision)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MS_MOST_BLOCKS; i++)
+        count += vision->marked_blocks[i / 64] >> i % 64 & 1;
+    return count;
+}
+
 static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
 {
     const ms_model_config *config = facts->config;
@@ -141,6 +150,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return facts->is_last_stage;
     case MS_FACT_HAS_IMAGES:
         return facts->has_images;
+    case MS_FACT_MARKED_BLOCKS:
+        return count_marked(&config->vision);
     case MS_FACT_PREDICTS_WORDS:
         return config->head == MS_HEAD_MASKED_LM || config->head == MS_HEAD_PRETRAINING;
     case MS_FACT_OF_SEQUENCE:

@@ -73,7 +73,8 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
     if (!ms_resolve_field(r, node->items[0]))
         return false;
     const ms_family_class *klass = ms_made_class(node->items[0]);
-    if (klass && (ms_family_lists_layers(node) || klass->role == MS_ROLE_TOWER_LAYER))
+    if (klass && (ms_family_lists_layers(node) || klass->role == MS_ROLE_TOWER_LAYER ||
+                  range->items[1]->kind == MS_NODE_FACT))
         return true;
     if (klass)
         ms_family_fail(r->reading, range,
