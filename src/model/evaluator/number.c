@@ -22,6 +22,7 @@ static const struct {
              {"training", MS_FACT_TRAINING, true},
              {"decodes", MS_FACT_DECODES, true},
              {"attends", MS_FACT_ATTENDS, true},
+             {"is_marked", MS_FACT_IS_MARKED, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -30,6 +31,7 @@ static const struct {
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
              {"is_last_stage", MS_FACT_LAST_STAGE, false},
              {"has_images", MS_FACT_HAS_IMAGES, false},
+             {"count_marked", MS_FACT_MARKED_BLOCKS, false},
              {"predicts_words", MS_FACT_PREDICTS_WORDS, false},
              {"classifies_sequence", MS_FACT_OF_SEQUENCE, false},
              {"classifies_tokens", MS_FACT_OF_TOKENS, false},
@@ -97,8 +99,6 @@ uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node 
                               uint32_t *first)
 {
     *first = 0;
-    if (list->kind == MS_NODE_LIST)
-        return list->count;
     const ms_text_node *number = list->items[1]->items[1];
     const ms_text_facts facts = {.config = config};
     const size_t offset = number->kind == MS_NODE_KEY ? number->key->row.offset : 0;
@@ -108,6 +108,14 @@ uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node 
         return (uint32_t)ms_family_number(&facts, number);
     *first = count_layers(config, false);
     return count_layers(config, true);
+}
+
+static uint32_t count_marked(const ms_vision_config *vision)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MS_MOST_BLOCKS; i++)
+        count += vision->marked_blocks[i / 64] >> i % 64 & 1;
+    return count;
 }
 
 static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
@@ -130,6 +138,11 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return layer < config->num_layers && ms_layer_stores_keys(config, layer);
     case MS_FACT_TRAINING:
         return !facts->is_evaluating;
+    case MS_FACT_IS_MARKED: {
+        const uint32_t place = node->number > 0 ? facts->looped_place : facts->place;
+        return place < MS_MOST_BLOCKS &&
+               (config->vision.marked_blocks[place / 64] >> place % 64 & 1);
+    }
     case MS_FACT_DECODES:
         return (kind & MS_LAYER_DECODES) != 0;
     case MS_FACT_NUMBER: /* in its list */
@@ -152,6 +165,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return facts->is_last_stage;
     case MS_FACT_HAS_IMAGES:
         return facts->has_images;
+    case MS_FACT_MARKED_BLOCKS:
+        return count_marked(&config->vision);
     case MS_FACT_PREDICTS_WORDS:
         return config->head == MS_HEAD_MASKED_LM || config->head == MS_HEAD_PRETRAINING;
     case MS_FACT_OF_SEQUENCE:

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vision towers of Qwen3-VL and Qwen3.5 (Qwen3VLVisionModel of transformers): learned positions
- * that are resampled to each image, and mergers for inner blocks, whose features go to the first
- * layers of the text model.
+ * The parameters of the vision tower of Qwen3.5, that of Qwen3-VL, which text alone does not run.
  */
 #ifndef MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
 #define MS_MODEL_VISION_QWEN_QWEN3_TOWER_H
@@ -12,19 +10,6 @@
 
 /* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
-
-/* The inner blocks that have a merger. */
-uint32_t ms_qwen_deep_count(const ms_vision_config *vision);
-
-/* What a pass returns; floating. */
-typedef struct ms_qwen_vision_result {
-    ms_tensor last;   /* the last block's states, [patches, Hv] */
-    ms_tensor merged; /* [tokens, H] */
-} ms_qwen_vision_result;
-
-/* Runs it on the patches `pixels`, in rows. deep[0 .. ms_qwen_deep_count - 1]: the features of
- * inner blocks, [tokens, H], retained. */
-ms_qwen_vision_result ms_qwen_vision_run(ms_model *model, ms_tensor pixels, ms_tensor *deep);
 
 /* Keys of the object "vision_config". */
 #define QWEN_VISION_KEYS                                                                           \
