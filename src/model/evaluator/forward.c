@@ -7,6 +7,7 @@
 #include "model/decoder/decoder_stage.h"
 #include "model/decoder/router_loss.h"
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/ops.h"
 
 /* The head reads hidden states. */
 static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
@@ -18,6 +19,16 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
     if (!shape || shape->rank != 3 || shape->dims[2].value != ms_family_head_width(model->config))
         (void)ms_check_fail(&f, whole->klass->forward->text->place, hidden,
                             "hidden states [B, S, hidden_size] are the result");
+}
+
+/* What the head reads: the hidden states, or a copy in the type of its weight. */
+static ms_tensor head_input(ms_model *model, ms_tensor hidden)
+{
+    const ms_family_program *p = model->modules;
+    if (!p->text->casts_for_head || ms_idle(model->tape))
+        return hidden;
+    const ms_tensor weight = p->head->linear.weight;
+    return ms_to(model->tape, hidden, (ms_dtype)ms_info(model->tape, weight)->dtype);
 }
 
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
@@ -37,7 +48,8 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
         ms_local(&f, ms_family_call_tensor(model, whole, whole->klass->forward, in->ids));
     check_hidden(model, whole, *hidden);
     ms_tensor *auxiliary = ms_local(&f, 0);
-    ms_tensor *loss = ms_head_call(model, &f, &p->head->linear, *hidden, in, out);
+    ms_tensor *loss =
+        ms_head_call(model, &f, &p->head->linear, head_input(model, *hidden), in, out);
     if (p->text->balances_experts)
         ms_router_loss_add(model, &f, auxiliary, loss);
     if (!in->labels)

@@ -156,6 +156,8 @@ struct ms_family_text {
     bool softmax_uncast;                    /* the same; its output is made contiguous */
     bool softmax_as_input;                  /* of eager attention; else in fp32 */
     bool multiplies_logits, divides_logits; /* by a number of the config */
+    bool widens_logits;                     /* they are made fp32 */
+    bool casts_for_head;                    /* its input gets the type of the embedding */
     bool balances_experts;                  /* routers have an auxiliary loss */
     uint32_t model_field, head_field;       /* of the root */
     const ms_family *row;                   /* what the text adds to; NULL: nothing */

@@ -4,7 +4,10 @@
  * sequence, and what scans are made of.
  */
 #include "model/evaluator/evaluate.h"
+#include "model/blocks/cache.h"
+#include "model/recurrent/chunk_scan.h"
 #include "model/recurrent/delta_rule.h"
+#include "model/recurrent/state_cache.h"
 #include "torch/ops/ops.h"
 
 #define FUNCTION(name)                                                                             \
@@ -85,7 +88,161 @@ FITS(fits_delta_rule)
     return true;
 }
 
+/* ---- states of a cache ---- */
+
+/* Whether the running pass is one token after others. */
+MS_OPERATION(apply_has_state)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(ms_state_is_continued(f->model, f->self->number));
+}
+
+MS_OPERATION(apply_keeps_states)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(f->model->cache != NULL);
+}
+
+/* The last inputs of the layer's convolution, and its state; None without a cache. */
+MS_OPERATION(apply_conv_state)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(f->model->cache ? f->model->cache->layers[f->self->number].keys : 0);
+}
+
+MS_OPERATION(apply_last_state)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(f->model->cache ? f->model->cache->layers[f->self->number].values
+                                              : 0);
+}
+
+FUNCTION(run_update_conv_state)
+{
+    (void)call;
+    r->items[0] = ms_state_inputs(f->model, f->self->number, a[0]);
+}
+
+FUNCTION(run_keep_state)
+{
+    (void)call, (void)r;
+    ms_state_hold(f->model, f->self->number, a[0]);
+}
+
+/* These are of a layer. */
+FITS(fits_state)
+{
+    (void)maker, (void)a;
+    if (f->self->number != MS_NONE)
+        return true;
+    ms_frame_fail(f, node, "this is of a layer's modules");
+    return false;
+}
+
+FITS(fits_inputs)
+{
+    const uint64_t any[] = {0, 0, 0};
+    if (!has_sizes(f, a[0], 3, any))
+        return ms_check_fail(f, node, a[0], "[B, C, S] is wanted");
+    return fits_state(f, node, maker, a);
+}
+
+/* ---- scans ---- */
+
+/* The state behind the last token, where a cache keeps it, and the result. */
+FUNCTION(run_chunk_scan)
+{
+    const ms_scan_inputs in = {a[0], a[1], a[2], a[3], a[4], a[5], a[6]};
+    const uint64_t chunk = (uint64_t)ms_frame_number(f, call->items[7], 0);
+    r->items[1] = ms_chunk_scan(f->model, &in, chunk, &r->items[0]);
+    r->items[0] = ms_unown(f->model->tape, r->items[0]);
+}
+
+FUNCTION(run_chunk_update)
+{
+    const ms_scan_inputs in = {a[0], a[1], a[2], a[3], a[4], a[5], a[6]};
+    (void)call;
+    r->items[0] = ms_chunk_update(f->model, &in, a[7]);
+}
+
+/* Whether step, decay, key, query and both parameters are those of `hidden`, where `first` sizes
+ * are of the batch. */
+static bool are_of_heads(ms_frame *f, const ms_text_node *node, const ms_tensor *a, uint32_t first)
+{
+    const ms_shape *shape = &ms_info(f->model->tape, a[0])->shape;
+    const uint64_t heads = shape->dims[first].value;
+    uint64_t step[3] = {shape->dims[0].value}, group[4] = {shape->dims[0].value};
+    step[1] = group[1] = first == 2 ? shape->dims[1].value : 0;
+    step[first] = heads;
+    group[first] = group[first + 1] = 0;
+    if (!has_sizes(f, a[1], first + 1, step))
+        return ms_check_fail(f, node, a[1], "a step of each head is wanted");
+    for (int i = 3; i < 5; i++)
+        if (!has_sizes(f, a[i], first + 2, group) ||
+            heads % ms_info(f->model->tape, a[i])->shape.dims[first].value != 0)
+            return ms_check_fail(f, node, a[i], "groups that divide the heads are wanted");
+    for (int i = 2; i < 7; i += i == 2 ? 3 : 1)
+        if (!has_sizes(f, a[i], 1, &heads))
+            return ms_check_fail(f, node, a[i], "a number of each head is wanted");
+    return true;
+}
+
+FITS(fits_chunk_scan)
+{
+    const uint64_t sizes[] = {f->model->batch.value, f->model->seq.value, 0, 0};
+    (void)maker;
+    if (!has_sizes(f, a[0], 4, sizes))
+        return ms_check_fail(f, node, a[0], "[B, S, heads, width] is wanted");
+    if (ms_frame_number(f, node->items[7], 0) < 2) {
+        ms_frame_fail(f, node, "chunks of two or more tokens are wanted here");
+        return false;
+    }
+    return are_of_heads(f, node, a, 2);
+}
+
+FITS(fits_chunk_update)
+{
+    const uint64_t sizes[] = {f->model->batch.value, 0, 0};
+    (void)maker;
+    if (!has_sizes(f, a[0], 3, sizes))
+        return ms_check_fail(f, node, a[0], "[B, heads, width] is wanted");
+    const ms_dim *d = ms_info(f->model->tape, a[0])->shape.dims;
+    const uint64_t state[] = {d[0].value, d[1].value, d[2].value, 0};
+    return has_sizes(f, a[7], 4, state)
+               ? are_of_heads(f, node, a, 1)
+               : ms_check_fail(f, node, a[7], "a state, [B, heads, width, N], is wanted");
+}
+
+#define SCANS "hidden step decay key query direct step_bias "
+
 static const ms_primitive rows[] = {
+    MS_OPERATION_ROW("has_state", "", "", apply_has_state),
+    MS_OPERATION_ROW("keeps_states", "", "", apply_keeps_states),
+    MS_OPERATION_ROW("conv_state", "", "", apply_conv_state),
+    MS_OPERATION_ROW("last_state", "", "", apply_last_state),
+    {.name = "update_conv_state",
+     .fits = fits_inputs,
+     .parameters = "x",
+     .types = "t",
+     .results = 1,
+     .run = run_update_conv_state},
+    {.name = "keep_state",
+     .fits = fits_state,
+     .parameters = "state",
+     .types = "t",
+     .run = run_keep_state},
+    {.name = "chunk_scan",
+     .fits = fits_chunk_scan,
+     .parameters = SCANS "chunk",
+     .types = "tttttttn",
+     .results = 2,
+     .run = run_chunk_scan},
+    {.name = "chunk_update",
+     .fits = fits_chunk_update,
+     .parameters = SCANS "state",
+     .types = "tttttttt",
+     .results = 1,
+     .run = run_chunk_update},
     {.name = "norm_weight",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "width",

@@ -60,13 +60,16 @@ static ms_tensor kept(ms_tape *tape, ms_shape shape, ms_dtype dtype)
     return tensor;
 }
 
-/* update_conv_state() of a prompt: what the convolution gets for x, [B, C, S], which is padded to
- * its width where it is shorter. Without a cache x itself. */
-static ms_tensor begin(ms_model *model, uint64_t layer, ms_dim width, ms_tensor x)
+ms_tensor ms_state_inputs(ms_model *model, uint64_t layer, ms_tensor x)
 {
     ms_tape *tape = model->tape;
+    const ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
     if (!model->cache || ms_idle(tape) || !x)
         return x;
+    if (ms_state_is_continued(model, layer)) {
+        model->cache->layers[layer].seen += model->seq.value;
+        return x;
+    }
     ms_shape shape = ms_info(tape, x)->shape;
     const bool is_short = shape.dims[2].value < width.value;
     shape.dims[2] = width;
@@ -83,10 +86,9 @@ static ms_tensor go_on(ms_model *model, uint64_t layer, const ms_convolution_mod
                        ms_activation activation, ms_tensor x)
 {
     ms_tape *tape = model->tape;
-    ms_cached_layer *row = &model->cache->layers[layer];
+    const ms_cached_layer *row = &model->cache->layers[layer];
     if (ms_idle(tape) || !x)
         return 0;
-    row->seen += model->seq.value;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
@@ -103,26 +105,30 @@ void ms_state_convolve(ms_model *model, uint64_t layer, const ms_convolution_mod
                        ms_activation activation, ms_locals *f, ms_tensor *x)
 {
     ms_tape *tape = model->tape;
+    ms_assign(f, x, ms_state_inputs(model, layer, *x));
     if (ms_state_is_continued(model, layer)) {
         ms_assign(f, x, go_on(model, layer, m, activation, *x));
         return;
     }
-    const ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
-    ms_assign(f, x, begin(model, layer, width, *x));
     ms_assign(f, x, ms_convolution_call(model, m, activation, *x));
     if (model->cache && !ms_idle(tape))
         ms_assign(f, x, ms_narrow(tape, *x, 2, model->seq));
 }
 
-void ms_state_keep(ms_model *model, uint64_t layer, ms_locals *f, ms_tensor state)
+void ms_state_hold(ms_model *model, uint64_t layer, ms_tensor state)
 {
     ms_tape *tape = model->tape;
-    if (!state)
-        return;
-    ms_local(f, state);
-    ms_release(tape, state);
-    if (ms_idle(tape))
+    if (!state || !model->cache || ms_idle(tape))
         return;
     const ms_tensor_info info = *ms_info(tape, state);
     model->cache->layers[layer].values = kept(tape, info.shape, (ms_dtype)info.dtype);
+}
+
+void ms_state_keep(ms_model *model, uint64_t layer, ms_locals *f, ms_tensor state)
+{
+    if (!state)
+        return;
+    ms_local(f, state);
+    ms_release(model->tape, state);
+    ms_state_hold(model, layer, state);
 }

@@ -12,6 +12,14 @@
 /* Whether the running pass is one token after others. */
 bool ms_state_is_continued(const ms_model *model, uint64_t layer);
 
+/* update_conv_state(): what the convolution gets for x, [B, C, S]; without a cache, and of a token
+ * after others, x itself. A prompt that is shorter than the convolution is padded to its width, and
+ * its last inputs are kept. */
+ms_tensor ms_state_inputs(ms_model *model, uint64_t layer, ms_tensor x);
+/* update_recurrent_state() of a prompt, whose last state the caller owns; 0, and without a cache:
+ * nothing. */
+void ms_state_hold(ms_model *model, uint64_t layer, ms_tensor state);
+
 /* A depthwise convolution along the sequence. */
 typedef struct ms_convolution_module {
     uint32_t scope;
