@@ -111,6 +111,7 @@ static const struct {
     {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"layer_pattern", MS_KEY_LAYER_PATTERN, OF_COUNTS, false, true},
     {"attention_layers", MS_KEY_ATTENTION_LAYERS, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
@@ -243,6 +244,12 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
         return read_fraction(r, node, row);
+    case MS_KEY_LAYER_PATTERN:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_NUMBER && node->number >= 1 && node->number <= MAX_LAYERS)
+            return true;
+        ms_family_fail(r->reading, node, "a number of layers is wanted here");
+        return false;
     default:
         row->default_value = node->number;
         if (node->kind == MS_NODE_TRUTH)
@@ -554,6 +561,11 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
                                       : !read_arguments(r, call, kinds[i].has_default, &key.row))
         return false;
+    if (key.row.kind == MS_KEY_LAYER_PATTERN) { /* a list, or a text of letters beside it */
+        key.row.offset = MEMBER(num_layers);
+        key.row.maximum = MAX_LAYERS;
+        key.row.is_other_spelling = strcmp(key.name, "num_hidden_layers") != 0;
+    }
     if (is_size(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;

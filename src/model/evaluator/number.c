@@ -16,6 +16,7 @@ static const struct {
              {"is_sparse", MS_FACT_IS_SPARSE, true},
              {"rotates", MS_FACT_ROTATES, true},
              {"attends", MS_FACT_ATTENDS, true},
+             {"is_feed_forward", MS_FACT_IS_FEED_FORWARD, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -47,6 +48,7 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     switch ((int)row->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
+    case MS_KEY_LAYER_PATTERN:
         return (double)*(const uint64_t *)member;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:
@@ -75,6 +77,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return (kind & MS_LAYER_SPARSE) != 0;
     case MS_FACT_ROTATES:
         return !(kind & MS_LAYER_NO_ROTARY);
+    case MS_FACT_IS_FEED_FORWARD:
+        return (kind & MS_LAYER_MLP_ALONE) != 0;
     case MS_FACT_ATTENDS:
         return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
     case MS_FACT_NUMBER:

@@ -49,10 +49,11 @@ typedef struct ms_family_key {
 
 /* What a text can ask of a layer or of the run. */
 typedef enum ms_family_fact {
-    MS_FACT_SLIDES, /* the first five: of a layer */
+    MS_FACT_SLIDES, /* the first six: of a layer */
     MS_FACT_IS_SPARSE,
     MS_FACT_ROTATES,
     MS_FACT_ATTENDS,
+    MS_FACT_IS_FEED_FORWARD,
     MS_FACT_NUMBER,
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
