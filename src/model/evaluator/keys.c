@@ -123,12 +123,12 @@ enum { KNOWN_COUNT = sizeof known / sizeof *known, KIND_COUNT = sizeof kinds / s
 
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
 {
-    for (uint32_t i = 0; i < text->key_count; i++)
-        if (strcmp(text->keys[i].name, name) == 0)
-            return &text->keys[i];
     for (uint32_t i = 0; i < text->derived_count; i++)
         if (strcmp(text->derived[i].name, name) == 0)
             return &text->derived[i];
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (strcmp(text->keys[i].name, name) == 0)
+            return &text->keys[i];
     return NULL;
 }
 
@@ -500,7 +500,8 @@ static bool read_choice(ms_resolver *r, const ms_text_node *call, ms_key *row)
     return true;
 }
 
-/* intermediate_size = derived(expand * hidden_size): a size that the file does not have. */
+/* intermediate_size = derived(expand * hidden_size): a size that the file does not have, or that
+ * takes the place of the one it has. */
 static bool read_derived(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value, *name = s->targets[0];
@@ -516,10 +517,8 @@ static bool read_derived(ms_resolver *r, const ms_text_statement *s)
     key.symbol = symbol ? symbol->text : NULL;
     key.value = call->items[1];
     drop_derived(text, key.name);
-    if (ms_family_key_find(text, key.name) || text->derived_count == MS_FAMILY_DERIVED) {
-        ms_family_fail(r->reading, name,
-                       "a key of the file, or one size more than the %d of a text",
-                       MS_FAMILY_DERIVED);
+    if (text->derived_count == MS_FAMILY_DERIVED) {
+        ms_family_fail(r->reading, name, "no more than %d sizes", MS_FAMILY_DERIVED);
         return false;
     }
     if (!find_member(r, name, OF_COUNTS, &key))

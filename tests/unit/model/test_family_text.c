@@ -115,7 +115,6 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = layer_pattern(0)\n", 5, 23, "a number of layers"},
     {HEAD "logits_type = \"bf16\"\n", 4, 15, "\"fp32\" for logits_type"},
     {HEAD "class config(config):\n    a = derived(3, 4)\n", 5, 9, "NAME = derived(EXPRESSION"},
-    {HEAD "class config(config):\n    head_dim = derived(4)\n", 5, 5, "a key of the file"},
     {HEAD "class config(config):\n    a = derived(nosuch)\n", 5, 17, "not known"},
     {HEAD "class config(config):\n    a = count(1, mixer=\"b\")\n", 5, 24, "layer_types() has"},
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},

@@ -110,6 +110,11 @@ static const struct {
     {MLP "y = view_heads(x, 4)\n        a, b = chunk_scan(y, y, y, y, y, y, y, 4)\n"
          "        return a\n",
      7, 16, "a step of each head"},
+    {MODEL "x = has_state()\n        return self.embed_tokens(ids)\n", 6, 13, "a layer's modules"},
+    {MLP "return selective_update(x, x, x, x, x, x, x, x, x)\n", 6, 16, "decays, [C, N]"},
+    {MLP "a, b = selective_scan(x, x, x[0], x, x, x, x, x)\n        return a\n", 6, 16,
+     "channels in front of tokens"},
+    {MLP "return project_step(x, x)\n", 6, 16, "a weight, [C, R]"},
     {MLP "return update_conv_state(x[0])\n", 6, 16, "[B, C, S]"},
     {MODEL "x = update_conv_state(self.embed_tokens(ids))\n        return x\n", 6, 13,
      "a layer's modules"},

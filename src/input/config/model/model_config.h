@@ -77,11 +77,9 @@ struct ms_model_config {
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
     uint64_t linear_key_heads, linear_value_heads; /* qwen3_next: of linear attention */
     uint64_t convolution_width; /* of short convolutions in layers without attention */
-    bool convolution_bias;      /* lfm2, mamba */
-    /* mamba, mamba2: width of the inner states = hidden_size * expansion; elements of a channel's
-     * state. mamba: rank of the step's projection, 0: hidden_size / 16, rounded up. mamba2: heads,
-     * their width, groups of heads that share a projection */
-    uint64_t expansion, state_size, step_rank;
+    /* mamba2: width of the inner states = hidden_size * expansion; heads, their width, groups of
+     * heads that share a projection. Elements of a channel's state, of mamba too */
+    uint64_t expansion, state_size;
     uint64_t scan_heads, scan_head_dim, state_groups;
     bool residual_in_fp32;      /* mamba, mamba2 */
     uint64_t mlp_width;         /* lfm2: of the MLP; 0: intermediate_size */
