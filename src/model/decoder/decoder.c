@@ -48,18 +48,6 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.root_name = "model";
     if (!style.text_name)
         style.text_name = "language_model";
-    if (!style.embedding_name)
-        style.embedding_name = "embed_tokens";
-    if (!style.norm_name)
-        style.norm_name = "norm";
-    if (!style.attention_name)
-        style.attention_name = "self_attn";
-    if (!style.output_name)
-        style.output_name = "o_proj";
-    if (!style.query_norm_name)
-        style.query_norm_name = "q_norm";
-    if (!style.key_norm_name)
-        style.key_norm_name = "k_norm";
     return style;
 }
 
@@ -67,7 +55,7 @@ static void build_norms(ms_model *model, const ms_decoder *d, ms_decoder_layer *
 {
     for (int i = 0; i < MS_NORM_PLACE_COUNT && d->style.norms[i].name; i++)
         l->norms[d->style.norms[i].place] =
-            ms_norm_new(model, l->scope, d->style.norms[i].name, model->hidden, d->style.norm_bias);
+            ms_norm_new(model, l->scope, d->style.norms[i].name, model->hidden, false);
 }
 
 static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, uint32_t number)
@@ -77,18 +65,12 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
     ms_decoder_layer *l = &d->layers[number];
     l->number = number;
     l->scope = ms_scope_add(model->tape, layers_scope, name, number);
-    if (d->style.norms_first)
-        build_norms(model, d, l);
-    if (d->style.mlp_first)
-        l->mlp = d->style.build_mlp(model, d, l->scope, number);
     l->attention = d->style.build_attention(model, d, l->scope, number);
-    if (!d->style.mlp_first)
-        l->mlp = d->style.build_mlp(model, d, l->scope, number);
-    if (!d->style.norms_first)
-        build_norms(model, d, l);
+    l->mlp = d->style.build_mlp(model, d, l->scope, number);
+    build_norms(model, d, l);
     if (d->style.build_more_of_layer && !d->style.build_more_of_layer(model, d, l))
         return false;
-    return l->attention && (l->mlp || model->config->family->has_lone_mixers);
+    return l->attention && l->mlp;
 }
 
 static ms_tensor embedding_scale(ms_model *model, const ms_decoder *d)
@@ -147,8 +129,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     d->own = style.own;
     if (!add_scope(model, d))
         return false;
-    d->embedding =
-        ms_embedding_new(model, d->scope, d->style.embedding_name, model->vocab, model->hidden);
+    d->embedding = ms_embedding_new(model, d->scope, "embed_tokens", model->vocab, model->hidden);
     d->embedding_scope = model->tape->trace->scopes.count - 1;
     if (style.scaled_embedding)
         d->embedding_scale = embedding_scale(model, d);
@@ -156,17 +137,12 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     for (uint32_t i = 0; i < count && model->tape->status == MS_OK; i++)
         if (!build_layer(model, d, layers_scope, i))
             return false;
-    if (d->style.rotary_before_norm)
-        d->style.build_rotary(model, d);
-    d->norm = ms_norm_new(model, d->scope, d->style.norm_name, model->hidden, d->style.norm_bias);
+    d->norm = ms_norm_new(model, d->scope, "norm", model->hidden, false);
     d->norm.place = MS_LIGER_NORM_LAST;
-    if (!d->style.rotary_before_norm)
-        d->style.build_rotary(model, d);
+    d->style.build_rotary(model, d);
     if (d->style.build_more && !d->style.build_more(model, d))
         return false;
     d->head = ms_head_new(model, d->embedding);
-    if (d->style.head_bias)
-        d->head.bias = ms_parameter_new(model, d->head.scope, "bias", MS_SHAPE(model->vocab));
     return true;
 }
 
@@ -258,8 +234,6 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids, ms_ten
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds = ms_local(&f, given ? given : ms_decoder_embed(model, d, ids));
-    if (d->style.multiplied_embedding)
-        ms_assign(&f, embeds, ms_mul_scalar(tape, *embeds));
     ms_assign(&f, position_ids, ms_position_ids(model));
     ms_decoder_make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {

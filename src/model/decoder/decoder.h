@@ -49,8 +49,6 @@ typedef struct ms_decoder_style {
     /* Of a layer, in the framework's order; none: input_layernorm before attention and
      * post_attention_layernorm before the MLP */
     ms_norm_row norms[MS_NORM_PLACE_COUNT];
-    bool norms_first;              /* built before attention and MLP */
-    bool mlp_first;                /* built before attention */
     ms_region_fn run_layer;        /* NULL: ms_residual_layer; context is the model */
     ms_part_build build_attention; /* NULL: ms_self_attention_new */
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
@@ -87,25 +85,16 @@ typedef struct ms_decoder_style {
     void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);
     void (*drop)(ms_model *model);
     bool qkv_bias, output_bias, mlp_bias;
-    bool head_bias;                /* of the output head */
-    bool multiplied_residual;      /* results of attention and MLP are multiplied by a number */
     bool fp32_rotary;              /* tables stay in fp32 */
     bool both_masks;               /* makes the sliding mask even if no layer slides */
-    bool rotary_before_norm;       /* order of these modules */
-    bool multiplied_embedding;     /* by a number */
-    bool norm_bias;                /* of every norm of width H */
     ms_head_norms head_norms;      /* norms of width D */
     bool projects_first;           /* all three projections, then the views as heads */
     bool scaled_embedding;         /* multiplied by a buffer of one element */
     bool rotary_by_kind;           /* separate tables for sliding layers */
     bool layers_without_positions; /* layers get no position ids */
     bool position_ids_first;       /* before the rotary tables in a layer's keyword arguments */
-    /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
-    const char *root_name, *embedding_name, *norm_name;
-    const char *text_name; /* of the text model below the root of a multimodal one */
-    /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
-    const char *output_name, *query_norm_name, *key_norm_name;
-    const char *attention_name; /* of attention, if not "self_attn" */
+    const char *root_name;         /* NULL: "model" */
+    const char *text_name;         /* of the text model below the root of a multimodal one */
     /* forward keeps the masks' arguments in a dict: a second reference */
     bool mask_arguments;
     bool masks_without_positions; /* masks get no position ids: no check for packed sequences */

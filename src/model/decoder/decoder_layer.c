@@ -18,13 +18,12 @@ ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t
     const ms_decoder_style *style = &d->style;
     ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
     ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = ms_scope_add(model->tape, parent, style->attention_name, MS_NONE);
+    uint32_t scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
     ms_projections p = {.scope = scope};
     p.q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, style->qkv_bias);
     p.k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, style->qkv_bias);
     p.v_proj = ms_linear_new(model, scope, "v_proj", model->hidden, kv, style->qkv_bias);
-    p.o_proj =
-        ms_linear_new(model, scope, style->output_name, q, model->hidden, style->output_bias);
+    p.o_proj = ms_linear_new(model, scope, "o_proj", q, model->hidden, style->output_bias);
     return p;
 }
 
@@ -42,10 +41,9 @@ typedef struct self_attention {
     ms_tensor sinks; /* 0: none */
 } self_attention;
 
-static ms_norm_module head_norm_new(ms_model *model, const ms_decoder_style *style, uint32_t scope,
-                                    const char *name)
+static ms_norm_module head_norm_new(ms_model *model, uint32_t scope, const char *name)
 {
-    ms_norm_module norm = ms_norm_new(model, scope, name, model->head_dim, style->norm_bias);
+    ms_norm_module norm = ms_norm_new(model, scope, name, model->head_dim, false);
     norm.place = MS_LIGER_NORM_OF_HEADS;
     return norm;
 }
@@ -65,8 +63,8 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
         ms_parameter_move_last(model, first);
     }
     if (style->head_norms != MS_HEAD_NORMS_NONE) {
-        a->q_norm = head_norm_new(model, style, scope, style->query_norm_name);
-        a->k_norm = head_norm_new(model, style, scope, style->key_norm_name);
+        a->q_norm = head_norm_new(model, scope, "q_norm");
+        a->k_norm = head_norm_new(model, scope, "k_norm");
     }
     return a;
 }
@@ -242,10 +240,7 @@ static void normalise(ms_model *model, ms_locals *f, const ms_decoder_layer *lay
 /* hidden = residual + dropout(hidden) */
 static void add_residual(ms_model *model, ms_locals *f, ms_tensor residual, ms_tensor *hidden)
 {
-    const ms_decoder *d = model->modules;
     ms_tensor branch = ms_dropout(model->tape, *hidden, model->config->residual_dropout);
-    if (d->style.multiplied_residual)
-        branch = ms_mul_scalar(model->tape, branch);
     ms_assign(f, hidden, ms_add(model->tape, residual, branch));
 }
 

@@ -5,8 +5,6 @@
 
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
 {
-    if (ms_layer_kind(model->config, layer) & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE))
-        return 0;
     return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
 }
 

@@ -172,6 +172,11 @@ static void initialise(ms_model *model, ms_object *o)
                          ms_family_call(model, o, function, none));
 }
 
+static ms_tensor in_fp32(ms_tape *tape, ms_tensor x)
+{
+    return ms_idle(tape) || !x ? 0 : ms_to(tape, x, MS_DTYPE_F32);
+}
+
 bool ms_family_text_build(ms_model *model)
 {
     const ms_family_text *text = model->config->family->text;
@@ -188,6 +193,8 @@ bool ms_family_text_build(ms_model *model)
     model->softmax_uncast = text->softmax_uncast;
     if (text->multiplies_logits || text->divides_logits)
         model->scale_logits = text->multiplies_logits ? ms_mul_scalar : ms_div_scalar;
+    else if (text->widens_logits)
+        model->scale_logits = in_fp32;
     if (!build_object(model, &p->root, &p->root))
         return false;
     if (!text->root.forward) {

@@ -370,6 +370,9 @@ static ms_value member_of(ms_frame *f, const ms_text_node *node, ms_value value)
         if (value.part->tensors[0])
             return ms_value_of_tensor(value.part->tensors[0]);
     }
+    if (value.kind == MS_VALUE_MODULE && !value.object && strcmp(node->text, "bias") == 0 &&
+        value.part->linear.bias)
+        return ms_value_of_tensor(value.part->linear.bias);
     ms_frame_fail(f, node, "this has no member '%.40s'", node->text);
     return (ms_value){0};
 }

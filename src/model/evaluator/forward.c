@@ -7,6 +7,7 @@
 #include "model/decoder/decoder_stage.h"
 #include "model/decoder/router_loss.h"
 #include "model/evaluator/evaluate.h"
+#include "torch/ops/ops.h"
 
 /* The head reads hidden states. */
 static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
@@ -47,6 +48,16 @@ static ms_tensor run_model(ms_model *model, ms_object *whole, ms_tensor ids, ms_
     return ms_unown(model->tape, hidden);
 }
 
+/* What the head reads: the hidden states, or a copy in the type of its weight. */
+static ms_tensor head_input(ms_model *model, ms_tensor hidden)
+{
+    const ms_family_program *p = model->modules;
+    if (!p->text->casts_for_head || ms_idle(model->tape))
+        return hidden;
+    const ms_tensor weight = p->head->linear.weight;
+    return ms_to(model->tape, hidden, (ms_dtype)ms_info(model->tape, weight)->dtype);
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
@@ -67,7 +78,8 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     model->seq = seq; /* of which leaves_last_token() may have left one */
     check_hidden(model, whole, *hidden);
     ms_tensor *auxiliary = ms_local(&f, 0);
-    ms_tensor *loss = ms_head_call(model, &f, &p->head->linear, *hidden, in, out);
+    ms_tensor *loss =
+        ms_head_call(model, &f, &p->head->linear, head_input(model, *hidden), in, out);
     if (p->text->balances_experts)
         ms_router_loss_add(model, &f, auxiliary, loss);
     if (!in->labels)

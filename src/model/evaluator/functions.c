@@ -205,10 +205,14 @@ FUNCTION(run_logits)
 
 /* ---- the MLP ---- */
 
+/* The config's hidden_act, or that of another key. */
 FUNCTION(run_activation)
 {
-    (void)call;
-    r->items[0] = ms_activation_call(f->model, a[0]);
+    if (call->items[1])
+        r->items[0] =
+            ms_activate(f->model->tape, (ms_activation)ms_frame_number(f, call->items[1], 0), a[0]);
+    else
+        r->items[0] = ms_activation_call(f->model, a[0]);
 }
 
 FUNCTION(run_activation_of_head)
@@ -376,7 +380,11 @@ static const ms_primitive functions[] = {
      .types = "t",
      .results = 1,
      .run = run_logits},
-    {.name = "activation", .parameters = "x", .types = "t", .results = 1, .run = run_activation},
+    {.name = "activation",
+     .parameters = "x key",
+     .types = "t|n",
+     .results = 1,
+     .run = run_activation},
     {.name = "liger_gate",
      .shape = MS_SHAPE_GATE,
      .parameters = "gate up",

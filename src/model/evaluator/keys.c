@@ -94,6 +94,12 @@ static const known_name known[] = {
     KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
     KNOWN("linear_num_key_heads", linear_key_heads, OF_COUNTS, MAX_HEADS, PLAIN),
     KNOWN("linear_num_value_heads", linear_value_heads, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("state_size", state_size, OF_COUNTS, 1 << 14, PLAIN),
+    KNOWN("scan_heads", scan_heads, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("scan_head_dim", scan_head_dim, OF_COUNTS, MAX_HEAD_DIM, PLAIN),
+    KNOWN("n_groups", state_groups, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("expand", expansion, OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("residual_in_fp32", residual_in_fp32, OF_TRUTHS, 1, PLAIN),
     KNOWN("conv_kernel", convolution_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_NUMBER),
     KNOWN("feed_forward_size", mlp_width, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
     KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
@@ -191,6 +197,7 @@ static const struct {
     {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
     {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
+    {"layer_pattern", MS_KEY_LAYER_PATTERN, OF_COUNTS, false, true},
     {"attention_layers", MS_KEY_ATTENTION_LAYERS, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
@@ -221,6 +228,9 @@ const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *
     for (uint32_t i = 0; i < text->derived_count; i++)
         if (strcmp(text->derived[i].name, name) == 0)
             return &text->derived[i];
+    for (uint32_t i = 0; i < text->key_count; i++)
+        if (strcmp(text->keys[i].name, name) == 0)
+            return &text->keys[i];
     return NULL;
 }
 
@@ -397,6 +407,12 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         return read_activation(r, node, row);
     case MS_KEY_FRACTION:
         return read_fraction(r, node, row);
+    case MS_KEY_LAYER_PATTERN:
+        row->default_value = node->number;
+        if (node->kind == MS_NODE_NUMBER && node->number >= 1 && node->number <= MAX_LAYERS)
+            return true;
+        ms_family_fail(r->reading, node, "a number of layers is wanted here");
+        return false;
     default:
         row->default_value = node->number;
         if (node->kind == MS_NODE_TRUTH)
@@ -673,7 +689,8 @@ static bool read_choice(ms_resolver *r, ms_text_node *call, ms_key *row)
     return true;
 }
 
-/* intermediate_size = derived(expand * hidden_size): a size that the file does not have. */
+/* intermediate_size = derived(expand * hidden_size): a size that the file does not have, or that
+ * takes the place of the one it has. */
 static bool read_derived(ms_resolver *r, const ms_text_statement *s)
 {
     const ms_text_node *call = s->value, *name = s->targets[0];
@@ -689,10 +706,8 @@ static bool read_derived(ms_resolver *r, const ms_text_statement *s)
     key.symbol = symbol ? symbol->text : NULL;
     key.value = call->items[1];
     drop_derived(text, key.name);
-    if (ms_family_key_find(text, key.name) || text->derived_count == MS_FAMILY_DERIVED) {
-        ms_family_fail(r->reading, name,
-                       "a key of the file, or one size more than the %d of a text",
-                       MS_FAMILY_DERIVED);
+    if (text->derived_count == MS_FAMILY_DERIVED) {
+        ms_family_fail(r->reading, name, "no more than %d sizes", MS_FAMILY_DERIVED);
         return false;
     }
     if (!find_member(r, name, OF_COUNTS, &key))
@@ -757,6 +772,11 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
                              : read_arguments(r, call, kinds[i].has_default, &key.row);
     if (!is_read)
         return false;
+    if (key.row.kind == MS_KEY_LAYER_PATTERN) { /* a list, or a text of letters beside it */
+        key.row.offset = MEMBER(num_layers);
+        key.row.maximum = MAX_LAYERS;
+        key.row.is_other_spelling = strcmp(key.name, "num_hidden_layers") != 0;
+    }
     if (is_size(&key) && !may_have_none(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");
         return false;

@@ -23,6 +23,7 @@ static const struct {
              {"decodes", MS_FACT_DECODES, true},
              {"attends", MS_FACT_ATTENDS, true},
              {"is_marked", MS_FACT_IS_MARKED, true},
+             {"is_feed_forward", MS_FACT_IS_FEED_FORWARD, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -57,6 +58,7 @@ static double of_key(const ms_model_config *config, const ms_key *row)
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
     case MS_KEY_SIDES:
+    case MS_KEY_LAYER_PATTERN:
         return (double)*(const uint64_t *)member;
     case MS_KEY_INTEGER:
         return (double)*(const int64_t *)member;
@@ -149,6 +151,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         if (layer == MS_NONE)
             return facts->place;
         return layer - (kind & MS_LAYER_DECODES ? count_layers(config, false) : 0);
+    case MS_FACT_IS_FEED_FORWARD:
+        return (kind & MS_LAYER_MLP_ALONE) != 0;
     case MS_FACT_ATTENDS:
         return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
     case MS_FACT_ANY_SLIDES:

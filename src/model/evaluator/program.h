@@ -69,6 +69,7 @@ typedef enum ms_family_fact {
     MS_FACT_DECODES,
     MS_FACT_ATTENDS,
     MS_FACT_IS_MARKED, /* a tower's, that the config lists */
+    MS_FACT_IS_FEED_FORWARD,
     MS_FACT_NUMBER,
     MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
@@ -194,6 +195,8 @@ struct ms_family_text {
     bool softmax_uncast;                    /* the same; its output is made contiguous */
     bool softmax_as_input;                  /* of eager attention; else in fp32 */
     bool multiplies_logits, divides_logits; /* by a number of the config */
+    bool widens_logits;                     /* they are made fp32 */
+    bool casts_for_head;                    /* its input gets the type of the embedding */
     bool balances_experts;                  /* routers have an auxiliary loss */
     uint32_t model_field, head_field;       /* of the root */
     const ms_family *row;                   /* what the text adds to; NULL: nothing */

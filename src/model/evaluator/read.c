@@ -411,6 +411,12 @@ static bool read_router_loss(merge *m, const ms_text_node *value)
            fail(m, value, "router_loss is \"balanced\", or is not given");
 }
 
+static bool read_fixed(merge *m, const ms_text_node *value, const char *wanted, bool *is_set)
+{
+    *is_set = value->kind == MS_NODE_STRING && strcmp(value->text, wanted) == 0;
+    return *is_set || fail(m, value, "this is \"fp32\" for logits_type, \"cast\" for head_input");
+}
+
 static bool read_assignment(merge *m, const ms_text_statement *s)
 {
     const char *name = s->targets[0]->text;
@@ -429,6 +435,10 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
         return read_router_loss(m, s->value);
     if (strcmp(name, "logits_factor") == 0)
         return read_logits_factor(m, s->value);
+    if (strcmp(name, "logits_type") == 0)
+        return read_fixed(m, s->value, "fp32", &m->text->widens_logits);
+    if (strcmp(name, "head_input") == 0)
+        return read_fixed(m, s->value, "cast", &m->text->casts_for_head);
     if (strcmp(name, "known_as") == 0) {
         m->text->known_as = s->value;
         return s->value->kind == MS_NODE_STRING ||

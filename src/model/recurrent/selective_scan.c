@@ -3,9 +3,13 @@
 
 #include "base/vec.h"
 #include "model/blocks/blocks.h"
-#include "model/recurrent/mamba_model.h"
 #include "torch/ops/ops.h"
 #include "torch/ops/split.h"
+
+static ms_tensor in_fp32(ms_tape *tape, ms_tensor x)
+{
+    return ms_idle(tape) || !x ? 0 : ms_to(tape, x, MS_DTYPE_F32);
+}
 
 /* The function's locals, in its order. */
 typedef struct scan {
@@ -26,9 +30,9 @@ static void discretise(ms_model *model, ms_locals *f, const ms_selective_inputs 
     ms_tensor rate = ms_unsqueeze(tape, ms_unsqueeze(tape, in->decay, 0), 2);
     ms_tensor product = ms_mul(tape, rate, ms_unsqueeze(tape, *s->step, 3));
     ms_assign(f, s->decays, ms_exp(tape, product));
-    ms_tensor key = ms_in_fp32(tape, ms_unsqueeze(tape, in->key, 1));
+    ms_tensor key = in_fp32(tape, ms_unsqueeze(tape, in->key, 1));
     ms_assign(f, s->keys, ms_mul(tape, ms_unsqueeze(tape, *s->step, 3), key));
-    ms_tensor hidden = ms_in_fp32(tape, ms_unsqueeze(tape, *s->hidden, 3));
+    ms_tensor hidden = in_fp32(tape, ms_unsqueeze(tape, *s->hidden, 3));
     ms_assign(f, s->inputs, ms_mul(tape, *s->keys, hidden));
 }
 
@@ -108,7 +112,7 @@ ms_tensor ms_selective_scan(ms_model *model, const ms_selective_inputs *in, ms_t
 /* x[..., 0].float()[..., None] or its like: in fp32, alive until the product is there. */
 static ms_tensor *wide_local(ms_locals *f, ms_tensor x)
 {
-    return ms_local(f, ms_in_fp32(f->tape, x));
+    return ms_local(f, in_fp32(f->tape, x));
 }
 
 /* a.float()[..., None] * b.float(), both operands let go of */
@@ -135,7 +139,7 @@ ms_tensor ms_selective_update(ms_model *model, const ms_selective_inputs *in, ms
     ms_tensor *decays = ms_local(&f, ms_exp(tape, wide_product(tape, *step, in->decay)));
     ms_tensor *keys = ms_local(&f, wide_product(tape, *step, ms_unsqueeze(tape, in->key, 1)));
     ms_tensor *inputs =
-        ms_local(&f, ms_mul(tape, *keys, ms_unsqueeze(tape, ms_in_fp32(tape, *hidden), 2)));
+        ms_local(&f, ms_mul(tape, *keys, ms_unsqueeze(tape, in_fp32(tape, *hidden), 2)));
     ms_tensor *next = ms_local(&f, ms_add(tape, ms_mul(tape, state, *decays), *inputs));
     ms_tensor narrow = ms_to(tape, *next, dtype);
     ms_tensor *out =

@@ -121,8 +121,9 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = count(1, text=2)\n", 5, 23, "text=True"},
     {HEAD "router_loss = \"added\"\n", 4, 15, "\"balanced\""},
     {HEAD "logits_factor = \"added\"\n", 4, 17, "\"multiplied\" or \"divided\""},
+    {HEAD "class config(config):\n    a = layer_pattern(0)\n", 5, 23, "a number of layers"},
+    {HEAD "logits_type = \"bf16\"\n", 4, 15, "\"fp32\" for logits_type"},
     {HEAD "class config(config):\n    a = derived(3, 4)\n", 5, 9, "NAME = derived(EXPRESSION"},
-    {HEAD "class config(config):\n    head_dim = derived(4)\n", 5, 5, "a key of the file"},
     {HEAD "class config(config):\n    a = derived(nosuch)\n", 5, 17, "not known"},
     {HEAD "class config(config):\n    a = count(1, mixer=\"b\")\n", 5, 24, "layer_types() has"},
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
@@ -425,6 +426,8 @@ static void test_keys(void **state)
     static const char negative[] = "    feed_forward_size = derived(0 - hidden_size)\n";
     static const char mixers[] = "    layer_types = layer_types(\"kinds\", mixer=\"scan\")\n"
                                  "    full = attention_layers()\n";
+    static const char letters[] = "    num_hidden_layers = layer_pattern(4, \"kinds\")\n"
+                                  "    letters = layer_pattern(4)\n";
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
     ms_error err = {0}, wrong = {0}, none = {0};
@@ -446,6 +449,10 @@ static void test_keys(void **state)
         read_config(arena, pattern, ", \"sliding_window_pattern\": \"LLLG\"", &model, &none),
         MS_OK);
     assert_int_equal(model.sliding_pattern, 0);
+    assert_int_equal(read_config(arena, letters, ", \"letters\": \"M*E\"", &model, &none), MS_OK);
+    assert_int_equal(model.num_layers, 3);
+    assert_int_equal(model.layer_kinds[0], MS_LAYER_TOKEN_MIXER);
+    assert_int_equal(model.layer_kinds[2], MS_LAYER_MLP_ALONE | MS_LAYER_SPARSE);
     assert_int_equal(read_config(arena, derived, ", \"intermediate_size\": 100", &model, &none),
                      MS_OK);
     assert_int_equal(model.mlp_width, 120);

@@ -77,17 +77,12 @@ struct ms_model_config {
     uint64_t expert_groups, chosen_groups; /* deepseek: groups of experts; how many are selected */
     uint64_t linear_key_heads, linear_value_heads; /* qwen3_next: of linear attention */
     uint64_t convolution_width; /* of short convolutions in layers without attention */
-    bool convolution_bias;      /* lfm2, mamba */
-    /* mamba, mamba2: width of the inner states = hidden_size * expansion; elements of a channel's
-     * state. mamba: rank of the step's projection, 0: hidden_size / 16, rounded up. mamba2: heads,
-     * their width, groups of heads that share a projection, tokens of a chunk */
-    uint64_t expansion, state_size, step_rank;
-    uint64_t scan_heads, scan_head_dim, state_groups, scan_chunk;
-    bool residual_in_fp32;         /* mamba, mamba2 */
-    bool scan_bias;                /* mamba2, nemotron_h: of a mixer's projections */
-    ms_activation scan_activation; /* mamba2, nemotron_h: behind a mixer's convolution */
-    uint64_t expert_latent;        /* nemotron_h: width of what experts read; 0: hidden_size */
-    uint64_t mlp_width;            /* lfm2: of the MLP; 0: intermediate_size */
+    /* mamba2: width of the inner states = hidden_size * expansion; heads, their width, groups of
+     * heads that share a projection. Elements of a channel's state, of mamba too */
+    uint64_t expansion, state_size;
+    uint64_t scan_heads, scan_head_dim, state_groups;
+    bool residual_in_fp32;      /* mamba, mamba2 */
+    uint64_t mlp_width;         /* lfm2: of the MLP; 0: intermediate_size */
     uint64_t prediction_layers; /* deepseek: multi-token prediction layers, not part of the class */
     bool limits_groups;         /* deepseek_v2 */
     bool normalises_experts;    /* weights of a token's experts are normalised to sum 1 */
