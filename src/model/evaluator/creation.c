@@ -8,6 +8,7 @@
 #include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* ---- of sizes ---- */
@@ -75,16 +76,20 @@ MS_OPERATION(apply_arange)
                                        type_of(a[3], MS_DTYPE_I64)));
 }
 
-/* Copies along each dimension: of what needs no gradient. */
+/* Copies along each dimension: of rows, or of what needs no gradient. */
 MS_OPERATION(apply_repeat)
 {
     ms_tape *tape = f->model->tape;
     ms_shape times;
-    if (a[0].kind != MS_VALUE_TENSOR || ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+    if (a[0].kind != MS_VALUE_TENSOR)
+        return ms_frame_failed(f, call, "a tensor is wanted here");
     if (!take_shape(f, call, a[1], &times))
         return (ms_value){0};
     const ms_tensor_info from = *ms_info(tape, a[0].tensor);
+    if (from.shape.rank == 2 && times.rank == 2 && times.dims[1].value == 1)
+        return ms_value_of_tensor(ms_repeat_rows(tape, a[0].tensor, times.dims[0]));
+    if (ms_needs_grad(tape, a[0].tensor))
+        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
     if (times.rank < from.shape.rank)
         return ms_frame_failed(f, call, "a number for each dimension is wanted here");
     for (uint32_t i = 0; i < from.shape.rank; i++) {
@@ -253,6 +258,7 @@ static const ms_primitive creations[] = {
     MS_OPERATION_ROW("full", "size fill_value dtype device", "vv|vv", apply_full),
     MS_OPERATION_ROW("tensor", "data dtype device", "v|vv", apply_tensor),
     MS_OPERATION_ROW("zeros_like", "x", "v", apply_zeros_like),
+    MS_OPERATION_ROW("full_like", "x fill_value", "vv", apply_zeros_like),
     MS_OPERATION_ROW("arange", "start end step dtype device", "v|vvvv", apply_arange),
     MS_OPERATION_ROW("repeat", "x *sizes", "vv", apply_repeat),
     MS_OPERATION_ROW("gather", "x dim index", "vvv", apply_gather),

@@ -111,6 +111,7 @@ static const struct {
     {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
+    {"sparse_layers", MS_KEY_SPARSE_LAYERS, OF_COUNTS, false, false},
     {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
     {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
@@ -291,7 +292,13 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->maximum = (uint64_t)node->number;
         return true;
     }
+    if (strcmp(node->keyword, "window") == 0 && row->kind == MS_KEY_LAYER_TYPES &&
+        node->kind == MS_NODE_STRING) {
+        row->choices[1] = node->text; /* the type of layers with one */
+        return true;
+    }
     bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
+                  : strcmp(node->keyword, "empty") == 0    ? &row->may_be_empty
                   : strcmp(node->keyword, "required") == 0 ? &row->required
                   : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
                                                            : NULL;
@@ -428,7 +435,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_family_fail(r->reading, node,
                    "a key is count(...), flag(...), fraction(...), "
                    "activation(...), is_set(...), only(...), layer_types(), rotary_layers(), "
-                   "dense_layers(), mlp_types(), "
+                   "dense_layers(), sparse_layers(), mlp_types(), "
                    "rope(), choice(...) or ignored(...)%s",
                    ms_nearest_hint(&near, hint, sizeof hint));
     return false;

@@ -53,6 +53,15 @@ CALL(call_linear_apart)
     r->items[0] = ms_linear_call_by(f->model, &p->linear, a[0], times_transposed);
 }
 
+/* A router whose call yields its scores too, which an adapter takes for one tensor. */
+static void make_linear_router(const ms_making *m)
+{
+    m->part->linear =
+        ms_linear_new(m->model, m->scope, m->name, ms_making_dim(m, 0), ms_making_dim(m, 1), false);
+    if (m->model->leaves.count > 0)
+        m->model->leaves.items[m->model->leaves.count - 1].has_two_results = true;
+}
+
 static void make_conv1d(const ms_making *m)
 {
     m->part->linear =
@@ -329,6 +338,8 @@ static const ms_primitive modules[] = {
            "t"),
     MODULE("linear_apart", LINEAR, "in_features out_features bias", "dd|n", make_linear,
            call_linear_apart, "t"),
+    MODULE("linear_router", LINEAR, "in_features out_features", "dd", make_linear_router,
+           call_linear, "t"),
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),

@@ -84,6 +84,7 @@ MS_OPERATION(apply_bool)
     }
 OF_ELEMENTS(apply_sin, ms_sin)
 OF_ELEMENTS(apply_cos, ms_cos)
+OF_ELEMENTS(apply_log1p, ms_log1p)
 
 /* ---- numbers of a tensor ---- */
 
@@ -256,6 +257,7 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("sin", "x", "v", apply_sin),
     MS_OPERATION_ROW("cos", "x", "v", apply_cos),
+    MS_OPERATION_ROW("log1p", "x", "v", apply_log1p),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vvv", apply_mean),

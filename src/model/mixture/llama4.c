@@ -231,26 +231,16 @@ static bool build_text(ms_model *model, ms_decoder_style style)
     return true;
 }
 
-static bool build(ms_model *model)
-{
-    return build_text(model, style_of(model));
-}
-
-static const ms_model_program program = {build, ms_decoder_forward};
-
 const ms_family ms_family_llama4_text = {.model_type = "llama4_text",
                                          .classes = {{"Llama4ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .keys = keys,
-                                         .key_count = sizeof keys / sizeof *keys,
                                          .check = ms_check_experts,
-                                         .layer_kind = layer_kind,
                                          .has_chunks = true,
                                          .grouped_experts_only = true,
                                          .batched_experts_only = true,
                                          .has_linear_router = true,
                                          .takes_cache = true,
                                          .unpredicted = MS_UNPREDICTED_PADDING,
-                                         .program = &program};
+                                         .text_name = "llama4_text"};
 
 /* ---- with a vision tower ---- */
 

@@ -89,6 +89,10 @@ static const struct {
     {MLP "return x.masked_fill(x[:, :1] > 0, 0)\n", 6, 18, "a mask of the tensor's shape"},
     {MLP "a, b = x.max(1)\n        return a\n", 6, 18, "only the last dimension"},
     {MLP "return torch.logical_and(x, self.up_proj(x))\n", 6, 22, "do not fit"},
+    {MLP "return torch.log1p(x)\n", 6, 22, "without gradients"},
+    {HEAD "class Mlp(Mlp):\n    e = batched_experts(4, 64, 8)\n    def forward(self, x):\n"
+          "        return self.e(x)\n",
+     7, 21, "rows for each expert"},
     {MLP "outputs(x, x)\n        return x\n", 6, 9, "the forward of the class"},
     {MLP "return x + math.log2(0)\n", 6, 25, "above 0"},
     {HEAD "class Mlp(Mlp):\n    table = register_buffer(3)\n", 5, 29, "a call of a function"},
@@ -211,6 +215,25 @@ static const struct {
          "            both = torch.ones(x.shape, dtype=torch.bool).scatter(-1, places, 0)\n"
          "            both = both.logical_and(x > 0)\n"
          "        return x.masked_fill(both, 0)\n"},
+    {HEAD "class Mlp(Mlp):\n    e = batched_experts(4, 64, 8)\n    def forward(self, x):\n"
+          "        rows = as_tokens(x).repeat(4, 1)\n"
+          "        return self.e(rows).view(4, 3, 8, 64).sum(0)\n",
+     HEAD "class Experts:\n    gate_up_proj = parameter(4, 64, 16)\n"
+          "    down_proj = parameter(4, 8, 64)\n    def forward(self, x):\n"
+          "        x = x.view(4, -1, 64)\n"
+          "        gate_up = torch.bmm(x, self.gate_up_proj)\n"
+          "        gate, up = gate_up.chunk(2, dim=-1)\n"
+          "        x = torch.bmm(up * activation(gate), self.down_proj)\n"
+          "        return x.view(-1, 64)\n"
+          "class Mlp(Mlp):\n    e = Experts()\n    def forward(self, x):\n"
+          "        rows = as_tokens(x).repeat(4, 1)\n"
+          "        return self.e(rows).view(4, 3, 8, 64).sum(0)\n"},
+    {MLP "with no_grad():\n            y = torch.arange(8) + 0\n"
+         "            y = torch.log1p(torch.floor(y.float() / 8192))\n"
+         "        return x * y[:, None].to(x.dtype)\n",
+     MLP "with no_grad():\n            y = (torch.arange(8) + 0).float()\n"
+         "            y = y / 8192\n            y = y.floor().log1p()\n"
+         "        y = y.unsqueeze(-1)\n        return x * y.type_as(x)\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };
