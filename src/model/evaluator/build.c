@@ -57,7 +57,10 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
 {
     ms_model *model = m->model;
     const bool is_list = m->call->kind == MS_NODE_COMPREHENSION;
-    const uint64_t count = is_list ? model->config->num_layers : 1;
+    const bool is_layers = is_list && ms_list_is_of_layers(m->call);
+    const ms_text_facts own = facts_of(m);
+    const uint64_t count =
+        is_list ? (uint64_t)ms_family_number(&own, m->call->items[1]->items[1]) : 1;
     uint32_t scope = m->scope;
     p->objects = ms_arena_array(model->arena, ms_object, count);
     p->count = (uint32_t)count;
@@ -67,14 +70,14 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
     for (uint32_t i = 0; p->objects && i < count && model->tape->status == MS_OK; i++) {
         char number[16];
         ms_object *o = &p->objects[i];
-        ms_text_facts facts = {.config = model->config, .layer = is_list ? i : m->self->number};
+        ms_text_facts facts = {.config = model->config, .layer = is_layers ? i : m->self->number};
         const ms_text_node *made = is_list ? m->call->items[0] : m->call;
         while (made->kind == MS_NODE_CHOICE)
             made = made->items[ms_family_truth(&facts, made->items[1]) ? 0 : 2];
         snprintf(number, sizeof number, "%u", i);
         *o = (ms_object){.klass = made->klass, .number = facts.layer};
         o->scope =
-            ms_scope_add(model->tape, scope, is_list ? number : m->name, is_list ? i : MS_NONE);
+            ms_scope_add(model->tape, scope, is_list ? number : m->name, is_layers ? i : MS_NONE);
         if (!build_object(model, m->root, o))
             return false;
         if (o->klass->is_group)
@@ -148,10 +151,10 @@ bool ms_family_text_build(ms_model *model)
         model->scale_logits = text->multiplies_logits ? ms_mul_scalar : ms_div_scalar;
     if (!build_object(model, &p->root, &p->root))
         return false;
-    if (!text->root.forward) {
+    if (!text->root.forward)
         p->model = &p->root.parts[text->model_field];
+    if (text->head_field < MS_FAMILY_FIELDS)
         p->head = &p->root.parts[text->head_field];
-    }
     initialise(model, &p->root);
     return true;
 }

@@ -346,9 +346,11 @@ static flow run_layers(ms_frame *f, const ms_text_statement *s, ms_value *return
 {
     const ms_family_program *program = ms_frame_program(f);
     const ms_family_part *list = &f->self->parts[s->value->index];
+    const bool are_layers = list->count > 0 && list->objects[0].number != MS_NONE;
+    const uint32_t first = are_layers ? program->first : 0;
+    const uint32_t end = are_layers ? program->end : list->count;
     flow result = NEXT;
-    for (uint32_t i = program->first;
-         i < program->end && i < list->count && f->model->tape->status == MS_OK; i++) {
+    for (uint32_t i = first; i < end && i < list->count && f->model->tape->status == MS_OK; i++) {
         f->looped = &list->objects[i];
         if (s->target_count > 1)
             ms_frame_bind(f, s->targets[0]->index, ms_value_of_number(i));

@@ -12,6 +12,7 @@
 
 /* The most elements of one side of a weight; products of three fit 64 bits. */
 static const double MOST = 16777216.0 * 4;
+static const double MOST_MODULES = 4096; /* of a list: as layers */
 
 /* The first key that an expression names; NULL: none. */
 static const ms_family_key *key_in(const ms_text_node *node)
@@ -57,6 +58,18 @@ static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call
 
 static ms_status check_class(const ms_text_facts *facts, const ms_family_class *c, ms_error *err);
 
+static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_error *err);
+
+/* A list of other modules than layers, which are alike. */
+static ms_status check_list(ms_text_facts facts, const ms_text_node *value, ms_error *err)
+{
+    const ms_text_node *count = value->items[1]->items[1];
+    const double number = ms_family_number(&facts, count);
+    if (!(number >= 1 && number <= MOST_MODULES))
+        return fail(count, "is no number of modules that a list can have", number, err);
+    return check_value(facts, value->items[0], err);
+}
+
 static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_error *err)
 {
     ms_status status = MS_OK;
@@ -65,6 +78,8 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION:
+        if (!ms_list_is_of_layers(value))
+            return check_list(facts, value, err);
         for (uint64_t i = 0; i < facts.config->num_layers && status == MS_OK; i++) {
             facts.layer = (uint32_t)i;
             status = check_value(facts, value->items[0], err);

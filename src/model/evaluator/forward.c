@@ -56,7 +56,7 @@ static ms_family_part *layers_of(const ms_model *model)
     const ms_family_program *p = model->modules;
     const ms_object *whole = p->model->objects;
     for (uint32_t i = 0; i < whole->klass->field_count; i++)
-        if (whole->parts[i].is_list)
+        if (whole->parts[i].is_list && whole->parts[i].objects[0].number != MS_NONE)
             return &whole->parts[i];
     return NULL;
 }

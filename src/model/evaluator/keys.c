@@ -141,6 +141,20 @@ const ms_family_key *ms_family_key_derived(const char *name)
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
+#define VISION(name_, member, dim_)                                                                \
+    {.name = name_,                                                                                \
+     .row = {.name = "vision_config", .kind = MS_KEY_COUNT, .offset = MEMBER(vision.member)},      \
+     .dim = dim_}
+        VISION("vision_hidden_size", hidden_size, MS_FAMILY_DIM_VISION),
+        VISION("vision_intermediate_size", intermediate_size, MS_FAMILY_DIM_VISION_MLP),
+        VISION("vision_num_hidden_layers", num_layers, MS_FAMILY_DIM_NUMBER),
+        VISION("vision_num_attention_heads", num_heads, MS_FAMILY_DIM_NUMBER),
+        VISION("vision_num_channels", channels, MS_FAMILY_DIM_NUMBER),
+        VISION("vision_image_size", image_size, MS_FAMILY_DIM_NUMBER),
+        VISION("vision_patch_size", patch_size, MS_FAMILY_DIM_NUMBER),
+        VISION("vision_output_dim", out_size, MS_FAMILY_DIM_NUMBER),
+        VISION("projector_input_dim", projector_in, MS_FAMILY_DIM_NUMBER),
+        VISION("projector_output_dim", projector_out, MS_FAMILY_DIM_NUMBER),
         {.name = "mixing_dropout",
          .row = {.name = "attention_dropout",
                  .kind = MS_KEY_FRACTION,

@@ -187,6 +187,18 @@ static void make_parameter(const ms_making *m)
     m->part->tensors[0] = ms_parameter_new(m->model, m->scope, m->name, ms_shape_of(rank, dims));
 }
 
+/* A number times torch.randn(...), which is made before it. */
+static void make_random_parameter(const ms_making *m)
+{
+    const ms_tensor random =
+        ms_empty(m->model->tape,
+                 m->call->items[1] ? MS_SHAPE(ms_making_dim(m, 0), ms_making_dim(m, 1))
+                                   : MS_SHAPE(ms_making_dim(m, 0)),
+                 m->model->run->dtype);
+    make_parameter(m);
+    ms_consume(m->model->tape, random);
+}
+
 /* A buffer of what a function of the text yields. */
 static void make_register_buffer(const ms_making *m)
 {
@@ -366,6 +378,12 @@ static const ms_primitive modules[] = {
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
+    {.name = "random_parameter",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "size size2",
+     .types = "d|d",
+     .results = 1,
+     .make = make_random_parameter},
     {.name = "register_buffer",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "tensor",

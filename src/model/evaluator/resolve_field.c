@@ -34,7 +34,8 @@ static bool resolve_new(ms_resolver *r, ms_text_node *node)
     return false;
 }
 
-/* [Layer() for layer in range(num_hidden_layers)] */
+/* [Layer() for layer in range(num_hidden_layers)], or of another count, whose modules have no
+ * numbers of layers. */
 static bool resolve_list(ms_resolver *r, ms_text_node *node)
 {
     ms_text_node *range = node->items[1];
@@ -42,8 +43,7 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
                           range->items[0]->kind == MS_NODE_NAME &&
                           strcmp(range->items[0]->text, "range") == 0;
     if (!is_range || !ms_resolve_number(r, range->items[1]) ||
-        range->items[1]->kind != MS_NODE_KEY ||
-        range->items[1]->key->row.offset != offsetof(ms_model_config, num_layers)) {
+        range->items[1]->kind != MS_NODE_KEY || range->items[1]->key->row.kind > MS_KEY_OPTIONAL) {
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "
                        "range(num_hidden_layers) is wanted here");
@@ -51,8 +51,14 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
     }
     if (!ms_resolve_field(r, node->items[0]))
         return false;
-    if (ms_made_class(node->items[0]))
+    const ms_family_class *made = ms_made_class(node->items[0]);
+    if (made && (ms_list_is_of_layers(node) || made->role == MS_ROLE_NONE))
         return true;
+    if (made) {
+        ms_family_fail(r->reading, node->items[0],
+                       "modules that are treated as layers are num_hidden_layers in number");
+        return false;
+    }
     ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
     return false;
 }

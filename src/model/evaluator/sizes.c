@@ -57,6 +57,10 @@ ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
         return ms_dim_name(s, "Hi", model->config->index_heads);
     case MS_FAMILY_DIM_INDEX:
         return ms_dim_name(s, "Di", model->config->index_dim);
+    case MS_FAMILY_DIM_VISION:
+        return ms_dim_name(s, "Hv", model->config->vision.hidden_size);
+    case MS_FAMILY_DIM_VISION_MLP:
+        return ms_dim_name(s, "Iv", model->config->vision.intermediate_size);
     case MS_FAMILY_DIM_NUMBER:
         return ms_dim_number(s, (uint64_t)ms_family_number(&facts, &node));
     case MS_FAMILY_DIM_OWN:

@@ -128,6 +128,16 @@ static const struct {
      7, 18, "[3, 8, 64] and [3] do not fit"},
     {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
      "no size that a module can have"},
+    {HEAD
+     "class Block(feed_forward):\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+     "        return self.norm(x)\n"
+     "class Mlp(Mlp):\n    blocks = [Block() for i in range(num_attention_heads)]\n",
+     9, 15, "num_hidden_layers in number"},
+    {HEAD "class Block:\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+          "        return self.norm(x)\n"
+          "class config(config):\n    blocks = count(5000)\n"
+          "class Mlp(Mlp):\n    blocks = [Block() for i in range(blocks)]\n",
+     0, 0, "no number of modules"},
     {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
     {HEAD "class Model(Model):\n    embed_tokens = token_embedding(vocab_size, 32)\n", 0, 0,
      "is not the hidden size"},
@@ -234,6 +244,23 @@ static const struct {
      MLP "with no_grad():\n            y = (torch.arange(8) + 0).float()\n"
          "            y = y / 8192\n            y = y.floor().log1p()\n"
          "        y = y.unsqueeze(-1)\n        return x * y.type_as(x)\n"},
+    {HEAD "class Block:\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+          "        return self.norm(x)\n"
+          "class Mlp(Mlp):\n    blocks = [Block() for i in range(num_key_value_heads)]\n"
+          "    def forward(self, x):\n        for block in self.blocks:\n            x = block(x)\n"
+          "        return x\n",
+     HEAD "class Mlp(Mlp):\n    first = rms_norm(hidden_size)\n    second = rms_norm(hidden_size)\n"
+          "    def forward(self, x):\n        return self.second(self.first(x))\n"},
+    {HEAD "def forward(self, ids):\n    hidden = self.model(ids)\n    loss = lm_loss(hidden)\n"
+          "    return loss\n",
+     HEAD},
+    {HEAD "def forward(self, ids):\n    hidden = self.model(ids)\n    logits = lm_logits(hidden)\n"
+          "    loss = causal_loss(logits)\n    outputs(hidden, logits)\n    return loss\n",
+     HEAD
+     "class Outer:\n    model = Model()\n"
+     "model = Outer()\nlm_head = head(model.model.embed_tokens)\n"
+     "def forward(self, ids):\n    text = self.model.model\n    logits = lm_logits(text(ids))\n"
+     "    if loss_in_chunks():\n        return None\n    return causal_loss(logits)\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };
