@@ -99,10 +99,8 @@ typedef struct ms_decoder_style {
     bool scaled_embedding;         /* multiplied by a buffer of one element */
     bool rotary_by_kind;           /* separate tables for sliding layers */
     bool layers_without_positions; /* layers get no position ids */
-    bool position_ids_first;       /* before the rotary tables in a layer's keyword arguments */
-    /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
-    const char *root_name, *embedding_name, *norm_name;
-    const char *text_name; /* of the text model below the root of a multimodal one */
+    /* Names of modules where they differ from "embed_tokens" and "norm". */
+    const char *embedding_name, *norm_name;
     /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
     const char *output_name, *query_norm_name, *key_norm_name;
     const char *attention_name; /* of attention, if not "self_attn" */
@@ -128,8 +126,7 @@ struct ms_decoder {
     ms_rotary rotary[2];     /* [1]: of sliding layers, if by kind */
     ms_linear_module head;
     ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch */
-    void *own;               /* what the family has beside this, in the arena */
-    ms_tensor second_result; /* second result of the last MLP, retained; 0: none */
+    void *own; /* what the family has beside this, in the arena */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
