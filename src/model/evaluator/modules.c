@@ -190,11 +190,10 @@ static void make_parameter(const ms_making *m)
 /* A number times torch.randn(...), which is made before it. */
 static void make_random_parameter(const ms_making *m)
 {
-    const ms_tensor random =
-        ms_empty(m->model->tape,
-                 m->call->items[1] ? MS_SHAPE(ms_making_dim(m, 0), ms_making_dim(m, 1))
-                                   : MS_SHAPE(ms_making_dim(m, 0)),
-                 m->model->run->dtype);
+    ms_shape shape = MS_SHAPE(ms_making_dim(m, 0));
+    if (m->call->count > 1 && m->call->items[1])
+        shape = MS_SHAPE(shape.dims[0], ms_making_dim(m, 1));
+    const ms_tensor random = ms_empty(m->model->tape, shape, m->model->run->dtype);
     make_parameter(m);
     ms_consume(m->model->tape, random);
 }
