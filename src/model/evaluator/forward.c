@@ -20,6 +20,18 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
                             "hidden states [B, S, hidden_size] are the result");
 }
 
+/* The loss of a class that says all itself: one number, or None. */
+static ms_tensor call_root(ms_model *model, ms_family_program *p, ms_tensor ids)
+{
+    const ms_family_function *forward = p->text->root.forward;
+    const ms_tensor loss = ms_family_call_tensor(model, &p->root, forward, ids);
+    ms_frame f = {.model = model, .self = &p->root};
+    if (!loss || ms_idle(model->tape) || ms_elements(&ms_info(model->tape, loss)->shape) == 1)
+        return loss;
+    (void)ms_check_fail(&f, forward->text->place, loss, "a loss, of one element, is the result");
+    return 0;
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
@@ -27,8 +39,7 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     p->in = in;
     p->out = out;
     if (p->text->root.forward) {
-        out->loss = ms_hand_out(
-            model->tape, ms_family_call_tensor(model, &p->root, p->text->root.forward, in->ids));
+        out->loss = ms_hand_out(model->tape, call_root(model, p, in->ids));
         return;
     }
     ms_object *whole = p->model->objects;

@@ -89,6 +89,8 @@ static const struct {
     {MLP "return x.masked_fill(x[:, :1] > 0, 0)\n", 6, 18, "a mask of the tensor's shape"},
     {MLP "a, b = x.max(1)\n        return a\n", 6, 18, "only the last dimension"},
     {MLP "return torch.logical_and(x, self.up_proj(x))\n", 6, 22, "do not fit"},
+    {HEAD "def forward(self, ids):\n    return lm_logits(self.model(ids))\n", 4, 1,
+     "a loss, of one element"},
     {MLP "return torch.log1p(x)\n", 6, 22, "without gradients"},
     {HEAD "class Mlp(Mlp):\n    e = batched_experts(4, 64, 8)\n    def forward(self, x):\n"
           "        return self.e(x)\n",
