@@ -131,7 +131,7 @@ static ms_tensor clamped_gate(ms_model *model, ms_tensor gate_up)
     return ms_locals_end(&f, out);
 }
 
-static void make_experts(const ms_making *m)
+static void make_stacks(const ms_making *m, bool transposed)
 {
     ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
     m->part->own = experts;
@@ -143,27 +143,21 @@ static void make_experts(const ms_making *m)
         ms_experts_new(m->model, m->scope,
                        (ms_experts_form){.name = m->name,
                                          .bias = ms_making_truth(m, 3, false),
-                                         .transposed = ms_making_truth(m, 4, false),
+                                         .transposed = transposed,
                                          .gate = ms_making_truth(m, 5, false) ? clamped_gate : NULL,
                                          .count = ms_making_dim(m, 0),
                                          .width = ms_making_dim(m, 1),
                                          .inner = ms_making_dim(m, 2)});
 }
 
+static void make_experts(const ms_making *m)
+{
+    make_stacks(m, ms_making_truth(m, 4, false));
+}
+
 static void make_batched_experts(const ms_making *m)
 {
-    ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
-    m->part->own = experts;
-    if (!experts) {
-        ms_tape_fail(m->model->tape, MS_ERR_NOMEM);
-        return;
-    }
-    *experts = ms_experts_new(m->model, m->scope,
-                              (ms_experts_form){.name = m->name,
-                                                .transposed = true,
-                                                .count = ms_making_dim(m, 0),
-                                                .width = ms_making_dim(m, 1),
-                                                .inner = ms_making_dim(m, 2)});
+    make_stacks(m, true);
 }
 
 /* Rows of all experts, [E * N, H], those of each one after the other, through them. */
