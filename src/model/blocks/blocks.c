@@ -230,7 +230,8 @@ static ms_tensor normed(ms_tape *tape, ms_tensor x)
     return ms_locals_end(&f, out);
 }
 
-ms_tensor ms_unit_norm_call(ms_model *model, ms_tensor x)
+/* x * rsqrt(mean(x ** 2) + eps) in fp32, in the type of x. */
+static ms_tensor unit_norm(ms_model *model, ms_tensor x)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !x)
@@ -259,7 +260,7 @@ static ms_tensor run_rms_norm_weight_last(ms_tape *tape, void *context, uint64_t
     uint32_t previous = ms_scope_enter(tape, module->scope);
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *output = ms_local(&f, ms_unit_norm_call(model, *hidden));
+    ms_tensor *output = ms_local(&f, unit_norm(model, *hidden));
     ms_assign(&f, output, ms_mul(tape, *output, module->weight));
     ms_tensor result = ms_locals_end(&f, output);
     tape->scope = previous;

@@ -35,8 +35,6 @@ ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, m
 ms_tensor ms_widened_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same as norm(x) * weight: the weight comes second. */
 ms_tensor ms_rms_norm_weight_last_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* x * rsqrt(mean(x ** 2) + eps) in fp32, in the type of x. */
-ms_tensor ms_unit_norm_call(ms_model *model, ms_tensor x);
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* x stays in its type beside the factor in fp32; the product is cast to a weight's type of two

@@ -106,12 +106,12 @@ static void build_rotary(ms_model *model, ms_decoder *d)
 
 static bool add_scope(ms_model *model, ms_decoder *d)
 {
-    uint32_t scope = d->scope = ms_scope_add(model->tape, MS_NONE, d->style.root_name, MS_NONE);
+    uint32_t scope = d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);
     if (!d->style.build_towers)
         return true;
     if (!d->style.build_towers(model, scope))
         return false;
-    d->scope = ms_scope_add(model->tape, scope, d->style.text_name, MS_NONE);
+    d->scope = ms_scope_add(model->tape, scope, "language_model", MS_NONE);
     return true;
 }
 
@@ -214,9 +214,7 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_te
     ms_decoder_make_rotary(model, d, f, *hidden, position_ids);
     ms_tensor *outputs = d->style.after_layer ? ms_local(f, 0) : NULL;
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
-        ms_assign(
-            f, hidden,
-            ms_decoder_call_layer(model, i, *hidden, position_ids, d->style.position_ids_first));
+        ms_assign(f, hidden, ms_decoder_call_layer(model, i, *hidden, position_ids, false));
         if (outputs) {
             ms_assign(f, outputs, *hidden);
             ms_assign(f, hidden, d->style.after_layer(model, i, *hidden));

@@ -117,8 +117,7 @@ struct ms_decoder {
     ms_rotary rotary[2];     /* [1]: of sliding layers, if by kind */
     ms_linear_module head;
     ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch */
-    void *own;               /* what the family has beside this, in the arena */
-    ms_tensor second_result; /* second result of the last MLP, retained; 0: none */
+    void *own; /* what the family has beside this, in the arena */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);

@@ -255,17 +255,11 @@ ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_te
     ms_tensor *residual = ms_local(&f, *hidden);
     normalise(model, &f, l, MS_NORM_BEFORE_ATTENTION, hidden);
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_tensor *second = &f.slots[f.count - 1];
     normalise(model, &f, l, MS_NORM_AFTER_ATTENTION, hidden);
     add_residual(model, &f, *residual, hidden);
     ms_assign(&f, residual, *hidden);
     normalise(model, &f, l, MS_NORM_BEFORE_MLP, hidden);
     ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    if (d->second_result) {
-        ms_assign(&f, second, d->second_result);
-        ms_release(tape, d->second_result);
-        d->second_result = 0;
-    }
     normalise(model, &f, l, MS_NORM_AFTER_MLP, hidden);
     add_residual(model, &f, *residual, hidden);
     ms_tensor result = ms_locals_end(&f, hidden);

@@ -197,10 +197,10 @@ bool ms_family_text_build(ms_model *model)
         model->scale_logits = in_fp32;
     if (!build_object(model, &p->root, &p->root))
         return false;
-    if (!text->root.forward) {
+    if (!text->root.forward)
         p->model = &p->root.parts[text->model_field];
+    if (text->head_field < MS_FAMILY_FIELDS)
         p->head = &p->root.parts[text->head_field];
-    }
     if (text->root.encode)
         model->encode = ms_family_text_encode;
     for (uint32_t i = 0; i < p->spare_count; i++)

@@ -26,6 +26,8 @@ MS_OPERATION(apply_int)
 
 MS_OPERATION(apply_floor)
 {
+    if (a[0].kind == MS_VALUE_TENSOR && !ms_needs_grad(f->model->tape, a[0].tensor))
+        return ms_value_of_tensor(ms_floor(f->model->tape, a[0].tensor));
     if (a[0].kind != MS_VALUE_NUMBER)
         return ms_frame_failed(f, call, "a number is wanted here");
     return ms_value_of_number(floor(a[0].number));

@@ -50,7 +50,8 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
     case MS_NODE_COMPREHENSION: {
-        if (value->primitive && ms_family_range_count(&facts, value) > MS_FAMILY_MODULES)
+        if (!ms_family_lists_layers(value) &&
+            ms_family_range_count(&facts, value) > MS_FAMILY_MODULES)
             return fail(value->items[1], "are too many modules of a list",
                         (double)ms_family_range_count(&facts, value), err);
         if (value->primitive)

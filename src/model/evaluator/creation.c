@@ -10,6 +10,7 @@
 #include "model/blocks/packed/quantized.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* ---- of sizes ---- */
@@ -98,11 +99,13 @@ MS_OPERATION(apply_repeat)
         return ms_frame_failed(f, call, "a tensor is wanted here");
     if (!take_shape(f, call, a[1], &times))
         return (ms_value){0};
+    const ms_tensor_info from = *ms_info(tape, a[0].tensor);
+    if (from.shape.rank == 2 && times.rank == 2 && times.dims[1].value == 1)
+        return ms_value_of_tensor(ms_repeat_rows(tape, a[0].tensor, times.dims[0]));
     if (ms_needs_grad(tape, a[0].tensor))
-        return repeats_whole(&times, ms_given_shape(f, a[0])->rank)
+        return repeats_whole(&times, from.shape.rank)
                    ? ms_value_of_tensor(ms_repeat_first(tape, a[0].tensor, times.dims[0]))
                    : ms_frame_failed(f, call, "a tensor without gradients is wanted here");
-    const ms_tensor_info from = *ms_info(tape, a[0].tensor);
     if (times.rank < from.shape.rank)
         return ms_frame_failed(f, call, "a number for each dimension is wanted here");
     for (uint32_t i = 0; i < from.shape.rank; i++) {

@@ -58,6 +58,18 @@ static ms_tensor head_input(ms_model *model, ms_tensor hidden)
     return ms_to(model->tape, hidden, (ms_dtype)ms_info(model->tape, weight)->dtype);
 }
 
+/* The loss of a class that says all itself: one number, or None. */
+static ms_tensor call_root(ms_model *model, ms_family_program *p, const ms_model_inputs *in)
+{
+    const ms_family_function *forward = p->text->root.forward;
+    const ms_tensor loss = ms_family_call_tensors(model, &p->root, forward, in->ids, in->encoded);
+    ms_frame f = {.model = model, .self = &p->root};
+    if (!loss || ms_idle(model->tape) || ms_elements(&ms_info(model->tape, loss)->shape) == 1)
+        return loss;
+    (void)ms_check_fail(&f, forward->text->place, loss, "a loss, of one element, is the result");
+    return 0;
+}
+
 void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_family_program *p = model->modules;
@@ -65,9 +77,7 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
     p->in = in;
     p->out = out;
     if (p->text->root.forward) {
-        out->loss =
-            ms_hand_out(model->tape, ms_family_call_tensors(model, &p->root, p->text->root.forward,
-                                                            in->ids, in->encoded));
+        out->loss = ms_hand_out(model->tape, call_root(model, p, in));
         return;
     }
     ms_object *whole = p->model->objects;

@@ -147,6 +147,52 @@ FUNCTION(run_class_loss)
     r->items[0] = inputs_of(f)->labels ? ms_class_loss(f->model, a[0]) : 0;
 }
 
+FUNCTION(run_causal_loss)
+{
+    const ms_model_inputs *in = inputs_of(f);
+    (void)call;
+    r->items[0] = in->labels ? ms_causal_lm_loss(f->model, a[0], in) : 0;
+}
+
+/* What ms_head_call makes of hidden states, with labels or without: the loss, or the logits. */
+static ms_tensor call_head(ms_frame *f, const ms_text_node *call, ms_tensor hidden, bool has_labels)
+{
+    const ms_family_program *p = f->model->modules;
+    ms_model_inputs in = *p->in;
+    ms_model_outputs out = {0};
+    if (!p->head) {
+        ms_frame_fail(f, call, "the class has no head");
+        return 0;
+    }
+    in.keeps_hidden = false;
+    in.labels = has_labels ? in.labels : 0;
+    ms_locals locals = ms_locals_begin(f->model->tape);
+    const ms_tensor *loss = ms_head_call(f->model, &locals, &p->head->linear, hidden, &in, &out);
+    const ms_tensor result = ms_locals_end(&locals, in.labels ? loss : NULL);
+    if (in.labels) {
+        ms_release(f->model->tape, out.logits);
+        return result;
+    }
+    return ms_unown(f->model->tape, out.logits);
+}
+
+FUNCTION(run_lm_loss)
+{
+    r->items[0] = call_head(f, call, a[0], true);
+}
+
+FUNCTION(run_lm_logits)
+{
+    r->items[0] = call_head(f, call, a[0], false);
+}
+
+/* Whether the loss is made in chunks of the hidden states. */
+MS_OPERATION(apply_loss_in_chunks)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(inputs_of(f)->labels && f->model->run->treatments.loss_chunks > 1);
+}
+
 /* What the caller wants beside the loss. */
 FUNCTION(run_outputs)
 {
@@ -161,14 +207,6 @@ FUNCTION(run_outputs)
         out->hidden = ms_hand_out(f->model->tape, a[0]);
     if (in->keeps_logits || !in->labels)
         out->logits = ms_hand_out(f->model->tape, a[1]);
-}
-
-/* Whether head and loss run in chunks, which call the model inside the class's own. */
-MS_OPERATION(apply_loss_in_chunks)
-{
-    (void)call, (void)a;
-    return ms_value_of_number(ms_frame_program(f)->in->labels &&
-                              f->model->run->treatments.loss_chunks > 1);
 }
 
 static const ms_primitive rows[] = {
@@ -217,6 +255,9 @@ static const ms_primitive rows[] = {
     RUNS("words_loss", "logits", "t", 1, ANY, run_words_loss),
     RUNS("words_loss_fp32", "logits", "t", 1, ANY, run_words_loss_fp32),
     RUNS("class_loss", "logits", "t", 1, ANY, run_class_loss),
+    RUNS("causal_loss", "logits", "t", 1, ANY, run_causal_loss),
+    RUNS("lm_loss", "hidden", "t", 1, LOGITS, run_lm_loss),
+    RUNS("lm_logits", "hidden", "t", 1, LOGITS, run_lm_logits),
     RUNS("outputs", "hidden logits", "tt", 0, ANY, run_outputs),
 };
 

@@ -162,6 +162,9 @@ static const known_name seen[] = {
     NAMED("hidden_size", vision.hidden_size, MAX_HIDDEN, "Hv"),
     NAMED("intermediate_size", vision.intermediate_size, MAX_INTERMEDIATE, "Iv"),
     NAMED("out_hidden_size", vision.out_size, MAX_HIDDEN, "Ov"),
+    SEEN("vision_output_dim", out_size, MAX_HIDDEN),
+    SEEN("projector_input_dim", projector_in, MAX_HIDDEN),
+    SEEN("projector_output_dim", projector_out, MAX_HIDDEN),
     SEEN("mlp_ratio", mlp_ratio, 64),
     SEEN("num_position_embeddings", positions, MAX_POSITIONS),
     SEEN("spatial_merge_size", merge_size, 64),
@@ -201,6 +204,7 @@ static const struct {
     {"attention_layers", MS_KEY_ATTENTION_LAYERS, OF_COUNTS, false, false},
     {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
     {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
+    {"sparse_layers", MS_KEY_SPARSE_LAYERS, OF_COUNTS, false, false},
     {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
     {"sparse_gates", MS_KEY_SPARSE_GATES, OF_COUNTS, false, false},
     {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
@@ -473,7 +477,13 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->choices[0] = node->text;
         return true;
     }
+    if (strcmp(node->keyword, "window") == 0 && row->kind == MS_KEY_LAYER_TYPES &&
+        node->kind == MS_NODE_STRING) {
+        row->choices[1] = node->text; /* the type of layers with one */
+        return true;
+    }
     bool *truth = strcmp(node->keyword, "learned") == 0    ? &row->learned
+                  : strcmp(node->keyword, "empty") == 0    ? &row->may_be_empty
                   : strcmp(node->keyword, "required") == 0 ? &row->required
                   : strcmp(node->keyword, "text") == 0     ? &row->may_be_text
                   : strcmp(node->keyword, "listed") == 0   ? &row->may_be_list
@@ -628,7 +638,7 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
         r->reading, node,
         "a key is count(...), flag(...), fraction(...), "
         "activation(...), is_set(...), only(...), sides(...), integer(...), layer_types(), "
-        "mlp_types(), rotary_layers(), dense_layers(), attention_layers(), "
+        "mlp_types(), rotary_layers(), dense_layers(), sparse_layers(), attention_layers(), "
         "sparse_gates(), rope(), "
         "choice(...), derived(...) or ignored(...)%s",
         ms_nearest_hint(&near, hint, sizeof hint));

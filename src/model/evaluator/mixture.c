@@ -4,6 +4,7 @@
  * and what a router is made of.
  */
 
+#include "model/blocks/host/host_modules.h"
 #include "model/blocks/rotary_halves.h"
 #include "model/decoder/expert_choice.h"
 #include "model/decoder/experts.h"
@@ -11,6 +12,7 @@
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/ops.h"
 
 #define FUNCTION(name)                                                                             \
     static void name(ms_frame *f, const ms_text_node *call, const ms_tensor *a, ms_results *r)
@@ -134,7 +136,7 @@ static ms_tensor clamped_gate(ms_model *model, ms_tensor gate_up)
     return ms_locals_end(&f, out);
 }
 
-static void make_experts(const ms_making *m)
+static void make_stacks(const ms_making *m, bool transposed)
 {
     ms_experts_module *experts = ms_arena_array(m->model->arena, ms_experts_module, 1);
     m->part->own = experts;
@@ -146,12 +148,47 @@ static void make_experts(const ms_making *m)
         ms_experts_new(m->model, m->scope,
                        (ms_experts_form){.name = m->name,
                                          .bias = ms_making_truth(m, 3, false),
-                                         .transposed = ms_making_truth(m, 4, false),
+                                         .transposed = transposed,
                                          .ungated = ms_making_truth(m, 6, false),
                                          .gate = ms_making_truth(m, 5, false) ? clamped_gate : NULL,
                                          .count = ms_making_dim(m, 0),
                                          .width = ms_making_dim(m, 1),
                                          .inner = ms_making_dim(m, 2)});
+}
+
+static void make_experts(const ms_making *m)
+{
+    make_stacks(m, ms_making_truth(m, 4, false));
+}
+
+static void make_batched_experts(const ms_making *m)
+{
+    make_stacks(m, true);
+}
+
+/* Rows of all experts, [E * N, H], those of each one after the other, through them. */
+static void call_batched_experts(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
+{
+    ms_model *model = f->model;
+    ms_tape *tape = model->tape;
+    const ms_experts_module *m = p->own;
+    const ms_shape rows = ms_info(tape, a[0])->shape;
+    const ms_dim each = ms_dim_number(&tape->trace->symbols, rows.dims[0].value / m->count.value);
+    const uint32_t previous = ms_scope_enter(tape, m->scope);
+    const ms_fetched fetched = ms_host_fetch_pair(model, m->gate_up, m->down);
+    ms_tensor halves[2];
+    ms_locals locals = ms_locals_begin(tape);
+    ms_tensor *hidden = ms_argument(&locals, a[0]);
+    ms_assign(&locals, hidden, ms_view(tape, *hidden, MS_SHAPE(m->count, each, m->width)));
+    ms_tensor *gate_up = ms_local(&locals, ms_bmm(tape, *hidden, m->gate_up));
+    ms_split(tape, *gate_up, 2, m->inner, 2, halves);
+    ms_tensor *gate = ms_local(&locals, halves[0]), *up = ms_local(&locals, halves[1]);
+    ms_tensor gated = ms_mul(tape, *up, ms_activation_call(model, *gate));
+    ms_tensor *next = ms_local(&locals, ms_bmm(tape, gated, m->down));
+    ms_assign(&locals, next, ms_idle(tape) ? 0 : ms_view(tape, *next, rows));
+    r->items[0] = ms_locals_end(&locals, next);
+    ms_host_drop(model, &fetched);
+    tape->scope = previous;
 }
 
 static void call_experts(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_results *r)
@@ -209,6 +246,14 @@ FITS(fits_pairs)
                       "n_group groups of two or more experts are wanted here, of which "
                       "topk_group have enough");
     return !ms_idle(f->model->tape);
+}
+
+FITS(fits_batches)
+{
+    const uint64_t count = ms_frame_dim(f, maker->items[0]).value;
+    return (rank(f, a[0]) == 2 && last(f, a[0]) == ms_frame_dim(f, maker->items[1]).value &&
+            ms_info(f->model->tape, a[0])->shape.dims[0].value % count == 0) ||
+           ms_check_fail(f, node, a[0], "rows for each expert, [count * N, width], are wanted");
 }
 
 FITS(fits_experts)
@@ -273,6 +318,14 @@ static const ms_primitive rows[] = {
      .types = "dd|n",
      .results = 1,
      .make = make_parameter_fp32},
+    {.name = "batched_experts",
+     .fits = fits_batches,
+     .parameters = "count width inner",
+     .types = "ddd",
+     .results = 1,
+     .make = make_batched_experts,
+     .call = call_batched_experts,
+     .call_types = "t"},
     {.name = "experts",
      .fits = fits_experts,
      .parameters = "count width inner bias transposed clamped ungated",

@@ -56,6 +56,15 @@ CALL(call_linear_apart)
     r->items[0] = ms_linear_call_by(f->model, &p->linear, a[0], times_transposed);
 }
 
+/* A router whose call yields its scores too, which an adapter takes for one tensor. */
+static void make_linear_router(const ms_making *m)
+{
+    m->part->linear =
+        ms_linear_new(m->model, m->scope, m->name, ms_making_dim(m, 0), ms_making_dim(m, 1), false);
+    if (m->model->leaves.count > 0)
+        m->model->leaves.items[m->model->leaves.count - 1].has_two_results = true;
+}
+
 static void make_conv1d(const ms_making *m)
 {
     m->part->linear =
@@ -236,6 +245,17 @@ static void make_initialised(const ms_making *m)
     ms_frame f = {.model = m->model, .self = m->self};
     if (!ms_is_made_on_host(m->model))
         ms_consume(m->model->tape, ms_frame_tensor(&f, m->call->items[0]));
+}
+
+/* A number times torch.randn(...), which is made before it. */
+static void make_random_parameter(const ms_making *m)
+{
+    ms_shape shape = MS_SHAPE(ms_making_dim(m, 0));
+    if (m->call->count > 1 && m->call->items[1])
+        shape = MS_SHAPE(shape.dims[0], ms_making_dim(m, 1));
+    const ms_tensor random = ms_empty(m->model->tape, shape, m->model->run->dtype);
+    make_parameter(m);
+    ms_consume(m->model->tape, random);
 }
 
 /* A buffer of what a function of the text yields. */
@@ -431,6 +451,8 @@ static const ms_primitive modules[] = {
            "t"),
     MODULE("linear_apart", LINEAR, "in_features out_features bias", "dd|n", make_linear,
            call_linear_apart, "t"),
+    MODULE("linear_router", LINEAR, "in_features out_features", "dd", make_linear_router,
+           call_linear, "t"),
     MODULE("conv1d", LINEAR, "in_features out_features", "dd", make_conv1d, call_conv1d, "t"),
     MODULE("rms_norm", NORM, "width rows", "d|d", make_rms_norm, call_rms_norm, "t"),
     MODULE("rms_norm_fp32", NORM, "width rows", "d|d", make_rms_norm, call_fp32_rms_norm, "t"),
@@ -482,6 +504,12 @@ static const ms_primitive modules[] = {
      .types = "d|ddd",
      .results = 1,
      .make = make_parameter},
+    {.name = "random_parameter",
+     .shape = MS_SHAPE_PARAMETER,
+     .parameters = "size size2",
+     .types = "d|d",
+     .results = 1,
+     .make = make_random_parameter},
     {.name = "register_buffer",
      .shape = MS_SHAPE_PARAMETER,
      .parameters = "tensor",

@@ -128,6 +128,7 @@ MS_OPERATION(apply_where)
         ms_consume(tape, all[i]);
     return ms_value_of_tensor(out);
 }
+OF_ELEMENTS(apply_log1p, ms_log1p)
 
 /* ---- numbers of a tensor ---- */
 
@@ -329,6 +330,7 @@ static const ms_primitive rows[] = {
     MS_OPERATION_ROW("log", "x", "v", apply_log),
     MS_OPERATION_ROW("abs", "x", "v", apply_abs),
     MS_OPERATION_ROW("where", "condition x other", "vvv", apply_where),
+    MS_OPERATION_ROW("log1p", "x", "v", apply_log1p),
     MS_OPERATION_ROW("softmax", "x dim dtype", "vv|v", apply_softmax),
     MS_OPERATION_ROW("sum", "x dim keepdim", "v|vv", apply_sum),
     MS_OPERATION_ROW("mean", "x dim keepdim", "vv|v", apply_mean),

@@ -217,6 +217,17 @@ typedef struct ms_family_library {
 ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_file *file,
                                     const ms_family_library *library);
 
+/* Of a list of modules: the key that counts them; whether they are the layers. */
+static inline const ms_family_key *ms_list_count(const ms_text_node *list)
+{
+    return list->items[1]->items[1]->key;
+}
+
+static inline bool ms_list_is_of_layers(const ms_text_node *list)
+{
+    return ms_list_count(list)->row.offset == offsetof(ms_model_config, num_layers);
+}
+
 /* Makes the node one of what memscope knows, by its name; false: there is none such. */
 bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
 

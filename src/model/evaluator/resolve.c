@@ -475,10 +475,10 @@ static const struct {
 static const struct {
     const char *name;
     ms_dtype dtype;
-} dtypes[] = {{"float32", MS_DTYPE_F32}, {"float", MS_DTYPE_F32},   {"bfloat16", MS_DTYPE_BF16},
-              {"float16", MS_DTYPE_F16}, {"float64", MS_DTYPE_F64}, {"int64", MS_DTYPE_I64},
-              {"long", MS_DTYPE_I64},    {"int32", MS_DTYPE_I32},   {"int", MS_DTYPE_I32},
-              {"bool", MS_DTYPE_BOOL}};
+} dtypes[] = {{"float32", MS_DTYPE_F32}, {"float", MS_DTYPE_F32},    {"bfloat16", MS_DTYPE_BF16},
+              {"float16", MS_DTYPE_F16}, {"float64", MS_DTYPE_F64},  {"int64", MS_DTYPE_I64},
+              {"long", MS_DTYPE_I64},    {"int32", MS_DTYPE_I32},    {"int", MS_DTYPE_I32},
+              {"bool", MS_DTYPE_BOOL},   {"complex64", MS_DTYPE_C64}};
 
 /* What a value has, as x.shape; torch.float32. */
 static ms_family_type resolve_attribute(ms_resolver *r, ms_text_node *node)

@@ -76,7 +76,7 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
     const bool is_counted =
         is_range && range->count == 2 &&
         (!klass || ms_family_lists_layers(node) || klass->role == MS_ROLE_TOWER_LAYER ||
-         range->items[1]->kind == MS_NODE_FACT);
+         klass->role == MS_ROLE_NONE || range->items[1]->kind == MS_NODE_FACT);
     if (!is_counted)
         ms_family_fail(r->reading, range,
                        "a list of modules is one of the layers: "

@@ -153,16 +153,23 @@ static bool resolve_head(ms_family_reading *reading, ms_family_text *text)
     return false;
 }
 
+/* The ids, and nothing that may not be left out. */
+static bool takes_ids(const ms_family_function *forward)
+{
+    bool takes = forward->parameter_count > 0;
+    for (uint32_t i = 1; i < forward->parameter_count; i++)
+        takes = takes && forward->has_default[i];
+    return takes;
+}
+
 /* The model, and the head that reads what it yields. */
 static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
                          const ms_family_file *file)
 {
     const ms_family_function *whole = ms_class_find(&text->root, "forward");
     text->model_field = text->head_field = MS_FAMILY_FIELDS;
-    if (whole)
-        return (whole->parameter_count >= 1 && whole->parameter_count <= 2 &&
-                whole->results == 1) ||
-               fail_at_root(reading, file,
+    if (whole && (whole->parameter_count < 1 || whole->parameter_count > 2 || whole->results != 1))
+        return fail_at_root(reading, file,
                             "forward gets the ids, and of an encoder with a decoder what `encode` "
                             "returned, and returns the loss");
     for (uint32_t i = 0; i < text->root.field_count; i++) {
@@ -172,13 +179,15 @@ static bool resolve_root(ms_family_reading *reading, ms_family_text *text,
         if (value->kind == MS_NODE_PRIMITIVE && strcmp(value->primitive->name, "head") == 0)
             text->head_field = i;
     }
+    if (whole)
+        return text->head_field == MS_FAMILY_FIELDS || resolve_head(reading, text);
     if (text->model_field == MS_FAMILY_FIELDS || text->head_field == MS_FAMILY_FIELDS)
         return fail_at_root(reading, file,
                             "the model and its head are missing, as in "
                             "model = Model() and lm_head = head(model.embed_tokens)");
     const ms_family_class *model = text->root.fields[text->model_field].value->klass;
     const ms_family_function *forward = ms_class_find(model, "forward");
-    if (!forward || forward->parameter_count != 1 || forward->results > 2)
+    if (!forward || !takes_ids(forward) || forward->results > 2)
         return fail_at_root(reading, file,
                             "the model's forward gets the ids, and returns the "
                             "hidden states, or a tuple of them and of features of images");

@@ -97,8 +97,6 @@
 #define KV_HEADS_OR(value)                                                                         \
     OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, value, MS_DEFAULT_SAME_AS, 0,  \
              MAX_HEADS)
-#define HEAD_DIM_OR(value)                                                                         \
-    OPTIONAL("head_dim", head_dim, MS_DEFAULT_VALUE, value, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
 #define HEAD_DIM_FROM_HIDDEN                                                                       \
     OPTIONAL("head_dim", head_dim, MS_DEFAULT_HEAD_DIM, 0, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
 /* `text`, or its newer places inside rope_scaling or rope_parameters. */
@@ -124,16 +122,6 @@
 #define DENSE_LAYERS                                                                               \
     {                                                                                              \
         .name = "mlp_only_layers", .kind = MS_KEY_DENSE_LAYERS                                     \
-    }
-#define FIRST_SPARSE_LAYER(value)                                                                  \
-    {                                                                                              \
-        .name = "first_k_dense_replace", .kind = MS_KEY_COUNT,                                     \
-        .offset = MEMBER(first_sparse_layer), .default_value = value, .maximum = MAX_LAYERS        \
-    }
-#define PREDICTION_LAYERS(text, other)                                                             \
-    {                                                                                              \
-        .name = text, .aliases = {other}, .kind = MS_KEY_COUNT,                                    \
-        .offset = MEMBER(prediction_layers), .default_value = 1, .maximum = MAX_LAYERS             \
     }
 #define ROUTER_LOGITS BOOL("output_router_logits", outputs_router_logits, false)
 

@@ -104,6 +104,12 @@ static const struct {
     {MLP "return x.masked_fill(x[:, :1] > 0, 0)\n", 6, 18, "a mask of the tensor's shape"},
     {MLP "a, b = x.max(1)\n        return a\n", 6, 18, "only the last dimension"},
     {MLP "return torch.logical_and(x, self.up_proj(x))\n", 6, 22, "do not fit"},
+    {HEAD "def forward(self, ids):\n    return lm_logits(self.model(ids))\n", 4, 1,
+     "a loss, of one element"},
+    {MLP "return torch.log1p(x)\n", 6, 22, "without gradients"},
+    {HEAD "class Mlp(Mlp):\n    e = batched_experts(4, 64, 8)\n    def forward(self, x):\n"
+          "        return self.e(x)\n",
+     7, 21, "rows for each expert"},
     {MLP "outputs(x, x)\n        return x\n", 6, 9, "the forward of the class"},
     {MLP "return x + math.log2(0)\n", 6, 25, "above 0"},
     {HEAD "class Mlp(Mlp):\n    table = register_buffer(3)\n", 5, 29, "a call of a function"},
@@ -180,6 +186,16 @@ static const struct {
      11, 21, "no parts"},
     {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
      "no size that a module can have"},
+    {HEAD
+     "class Block(feed_forward):\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+     "        return self.norm(x)\n"
+     "class Mlp(Mlp):\n    blocks = [Block() for i in range(num_attention_heads)]\n",
+     9, 32, "range(num_hidden_layers) is wanted"},
+    {HEAD "class Block:\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+          "        return self.norm(x)\n"
+          "class config(config):\n    blocks = count(5000)\n"
+          "class Mlp(Mlp):\n    blocks = [Block() for i in range(blocks)]\n",
+     0, 0, "too many modules"},
     {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
     {HEAD "class Model(Model):\n    embed_tokens = token_embedding(vocab_size, 32)\n", 0, 0,
      "is not the hidden size"},
@@ -321,6 +337,42 @@ static const struct {
      MLP "y = torch.sin(torch.ones(3, 8, 64))\n        return x + y\n"},
     {MLP "return torch.where(x > 0, x, 0)\n",
      MLP "seen = x > 0\n        x = torch.where(seen, x, -1)\n        return x\n"},
+    {HEAD "class Mlp(Mlp):\n    e = batched_experts(4, 64, 8)\n    def forward(self, x):\n"
+          "        rows = as_tokens(x).repeat(4, 1)\n"
+          "        return self.e(rows).view(4, 3, 8, 64).sum(0)\n",
+     HEAD "class Experts:\n    gate_up_proj = parameter(4, 64, 16)\n"
+          "    down_proj = parameter(4, 8, 64)\n    def forward(self, x):\n"
+          "        x = x.view(4, -1, 64)\n"
+          "        gate_up = torch.bmm(x, self.gate_up_proj)\n"
+          "        gate, up = gate_up.chunk(2, dim=-1)\n"
+          "        x = torch.bmm(up * activation(gate), self.down_proj)\n"
+          "        return x.view(-1, 64)\n"
+          "class Mlp(Mlp):\n    e = Experts()\n    def forward(self, x):\n"
+          "        rows = as_tokens(x).repeat(4, 1)\n"
+          "        return self.e(rows).view(4, 3, 8, 64).sum(0)\n"},
+    {MLP "with no_grad():\n            y = torch.arange(8) + 0\n"
+         "            y = torch.log1p(torch.floor(y.float() / 8192))\n"
+         "        return x * y[:, None].to(x.dtype)\n",
+     MLP "with no_grad():\n            y = (torch.arange(8) + 0).float()\n"
+         "            y = y / 8192\n            y = y.floor().log1p()\n"
+         "        y = y.unsqueeze(-1)\n        return x * y.type_as(x)\n"},
+    {HEAD "class Block:\n    norm = rms_norm(hidden_size)\n    def forward(self, x):\n"
+          "        return self.norm(x)\n"
+          "class Mlp(Mlp):\n    blocks = [Block() for i in range(num_key_value_heads)]\n"
+          "    def forward(self, x):\n        for block in self.blocks:\n            x = block(x)\n"
+          "        return x\n",
+     HEAD "class Mlp(Mlp):\n    first = rms_norm(hidden_size)\n    second = rms_norm(hidden_size)\n"
+          "    def forward(self, x):\n        return self.second(self.first(x))\n"},
+    {HEAD "def forward(self, ids):\n    hidden = self.model(ids)\n    loss = lm_loss(hidden)\n"
+          "    return loss\n",
+     HEAD},
+    {HEAD "def forward(self, ids):\n    hidden = self.model(ids)\n    logits = lm_logits(hidden)\n"
+          "    loss = causal_loss(logits)\n    outputs(hidden, logits)\n    return loss\n",
+     HEAD
+     "class Outer:\n    model = Model()\n"
+     "model = Outer()\nlm_head = head(model.model.embed_tokens)\n"
+     "def forward(self, ids):\n    text = self.model.model\n    logits = lm_logits(text(ids))\n"
+     "    if loss_in_chunks():\n        return None\n    return causal_loss(logits)\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };

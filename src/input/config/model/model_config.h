@@ -125,7 +125,6 @@ struct ms_model_config {
     uint64_t rotary_width;  /* minimax_m2: the same as a count; 0: see rotary_share */
     double router_jitter;   /* mixtral, minimax_m2 */
     bool clips_projections; /* olmoe */
-    bool tunes_temperature; /* llama4: layers without rotary embeddings scale their queries */
     bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
     bool has_dtype, is_fp8; /* of the file; "dtype" is fp8 */
     ms_dtype dtype;         /* "torch_dtype" or "dtype" of the file, if has_dtype */
