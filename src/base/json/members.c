@@ -152,8 +152,7 @@ static void write_figures(ms_json_writer *w, const ms_member *m, const void *row
         const ms_member figure = {.name = ms_words_at(m->words, i),
                                   .at = {(uint16_t)(m->at.offset + i * size), size, m->count.kind},
                                   .decimals = m->decimals};
-        if (!(m->rules & MS_ONLY_ANY) || is_any(&figure, figure.at, row))
-            ms_members_write(w, &(ms_members){.items = &figure, .count = 1}, row);
+        ms_members_write(w, &(ms_members){.items = &figure, .count = 1}, row);
     }
     ms_json_close(w);
 }
@@ -177,9 +176,8 @@ static void write_part(ms_json_writer *w, const ms_member *m, const void *row)
 
 static void write_number(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
 {
-    double number = load_number(m->at, row);
-    number = m->times > 0 ? m->times * number : m->over > 0 ? number / m->over : number;
-    ms_json_double(w, name, number, m->decimals);
+    const double number = load_number(m->at, row);
+    ms_json_double(w, name, m->times > 0 ? m->times * number : number, m->decimals);
 }
 
 static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row)

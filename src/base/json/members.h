@@ -47,16 +47,16 @@ enum {
      * where it is not above 0. */
     MS_OR_NULL = 1,
     MS_IF_ANY = 2,
-    MS_NONE_IS_MAX = 4,      /* a count of all bits is none, not 0 */
-    MS_NONE_IS_NAN = 8,      /* a number that is none is NaN */
-    MS_NONE_IS_EMPTY = 1024, /* a text that is none is "" */
-    MS_LATER = 16,           /* always written, but files of earlier versions do not have it */
-    MS_THROUGH = 32,         /* a pointer to the struct */
-    MS_INSIDE = 64,          /* the rows are in the struct itself */
-    MS_KEYED = 128,   /* an object of the rows by their first member, in place of a list; of plain
-rows, of the second by the first */
-    MS_ON_LINE = 256, /* a list or figures, on one line */
-    MS_ONLY_ANY = 512 /* of figures, those that are not 0 */
+    MS_NONE_IS_MAX = 4,    /* a count of all bits is none, not 0 */
+    MS_NONE_IS_NAN = 8,    /* a number that is none is NaN */
+    MS_NONE_IS_EMPTY = 16, /* a text that is none is "" */
+    MS_LATER = 32,         /* always written, but files of earlier versions do not have it */
+    MS_THROUGH = 64,       /* a pointer to the struct */
+    MS_INSIDE = 128,       /* the rows are in the struct itself */
+    /* An object of the rows by their first member, in place of a list; of plain rows, of the second
+     * by the first. */
+    MS_KEYED = 256,
+    MS_ON_LINE = 512 /* a list or figures, on one line */
 };
 
 typedef struct ms_member_place {
@@ -84,9 +84,9 @@ struct ms_member {
      * members are not read. */
     void (*make)(const void *row, void *made);
     void (*write)(ms_json_writer *w, const char *name, const void *row);
-    const char *text;   /* of a constant */
-    const char *title;  /* for people */
-    double times, over; /* what is written of a number: times this, or over that; 0: as it is */
+    const char *text;  /* of a constant */
+    const char *title; /* for people */
+    double times;      /* what is written of a number is this often the number; 0: once */
 };
 
 enum { MS_MADE_MOST = 512 };
