@@ -57,9 +57,8 @@ static bool build_object(ms_model *model, ms_object *root, ms_object *o);
 static bool build_objects(const ms_making *m, ms_family_part *p)
 {
     ms_model *model = m->model;
-    const bool is_list = m->call->kind == MS_NODE_COMPREHENSION || m->call->kind == MS_NODE_LIST;
+    const bool is_list = m->call->kind == MS_NODE_COMPREHENSION;
     const bool of_layers = ms_family_lists_layers(m->call);
-    const bool is_alike = m->call->kind == MS_NODE_COMPREHENSION;
     const uint32_t count = is_list ? ms_family_list_count(model->config, m->call, &p->first) : 1;
     uint32_t scope = m->scope;
     p->objects = ms_arena_array(model->arena, ms_object, count);
@@ -72,8 +71,8 @@ static bool build_objects(const ms_making *m, ms_family_part *p)
         ms_object *o = &p->objects[i];
         ms_text_facts facts = {.config = model->config,
                                .layer = of_layers ? p->first + i : m->self->number,
-                               .place = is_alike ? i : m->self->place};
-        const ms_text_node *made = is_list ? m->call->items[is_alike ? 0 : i] : m->call;
+                               .place = is_list ? i : m->self->place};
+        const ms_text_node *made = is_list ? m->call->items[0] : m->call;
         while (made->kind == MS_NODE_CHOICE)
             made = made->items[ms_family_truth(&facts, made->items[1]) ? 0 : 2];
         snprintf(number, sizeof number, "%u", i);

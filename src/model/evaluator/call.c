@@ -305,6 +305,36 @@ static bool find_called(ms_frame *f, const ms_text_node *node, ms_family_part **
     return false;
 }
 
+/* [First(), Second()](x), as torch.nn.Sequential: one after another, each with what the last one
+ * yields. */
+static ms_value call_sequence(ms_frame *f, ms_object *o, const ms_text_node *node, ms_value input)
+{
+    ms_tape *tape = f->model->tape;
+    ms_items_pool *pool = ms_frame_pool(f);
+    const uint32_t previous = ms_scope_enter(tape, o->scope);
+    ms_value hidden = input;
+    ms_value_retain(tape, input); /* the caller's until it returns */
+    ms_value_retain(tape, hidden);
+    for (uint32_t i = 0; i < o->klass->field_count && !ms_idle(tape); i++) {
+        ms_family_part *p = &o->parts[i];
+        if (!p->maker || (p->objects && !p->objects->klass->forward)) {
+            ms_frame_fail(f, node, "a module of this list cannot be called");
+            break;
+        }
+        const ms_text_node one = {.kind = MS_NODE_CALLED, .count = 2, .items = node->items};
+        const ms_value values[MS_FAMILY_NAMES] = {{0}, hidden};
+        const ms_value next =
+            p->objects ? run_function(f->model, p->objects, p->objects->klass->forward, &values[1])
+                       : call_part(f, p, &one, values);
+        ms_value_retain(tape, next);
+        ms_value_release(tape, pool, hidden);
+        hidden = next;
+    }
+    ms_value_release(tape, pool, input);
+    tape->scope = previous;
+    return ms_value_unown(tape, hidden);
+}
+
 static ms_value call_module(ms_frame *f, const ms_text_node *node)
 {
     ms_tape *tape = f->model->tape;
@@ -317,8 +347,12 @@ static ms_value call_module(ms_frame *f, const ms_text_node *node)
         return result;
     for (uint32_t i = 1; i < node->count; i++)
         values[i] = ms_frame_value(f, node->items[i]);
-    if (o && !node->places && find_places(f, node, o->klass->forward, found))
+    if (o && o->klass->is_numbered && node->count == 2 && !ms_idle(tape))
+        return call_sequence(f, o, node, values[1]);
+    if (o && !node->places && o->klass->forward && find_places(f, node, o->klass->forward, found))
         placed.places = found;
+    if (o && !o->klass->forward && !o->klass->is_numbered && !ms_idle(tape))
+        ms_frame_fail(f, node, "%s has no forward", o->klass->name);
     const uint32_t own = node->count > 1 && placed.places && placed.places[1] != 0 ? 1 : 2;
     for (uint32_t i = own; i < node->count; i++) /* the caller's, until the call returns */
         ms_value_retain(tape, values[i]);
@@ -382,8 +416,10 @@ static flow run_layers(ms_frame *f, const ms_text_statement *s, ms_value *return
     const ms_family_program *program = ms_frame_program(f);
     const ms_family_part *list = &f->self->parts[s->value->index];
     flow result = NEXT;
-    for (uint32_t i = program->first;
-         i < program->end && i < list->count && f->model->tape->status == MS_OK; i++) {
+    const bool of_layers = ms_family_lists_layers(list->maker);
+    const uint32_t end = of_layers && program->end < list->count ? program->end : list->count;
+    for (uint32_t i = of_layers ? program->first : 0; i < end && f->model->tape->status == MS_OK;
+         i++) {
         f->looped = &list->objects[i];
         if (s->target_count > 1)
             ms_frame_bind(f, s->targets[0]->index, ms_value_of_number(i));

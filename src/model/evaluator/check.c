@@ -64,24 +64,21 @@ static ms_status check_value(ms_text_facts facts, const ms_text_node *value, ms_
     case MS_NODE_CHOICE:
         return check_value(facts, value->items[ms_family_truth(&facts, value->items[1]) ? 0 : 2],
                            err);
-    case MS_NODE_COMPREHENSION:
+    case MS_NODE_COMPREHENSION: {
         if (value->primitive && ms_family_range_count(&facts, value) > MS_FAMILY_MODULES)
             return fail(value->items[1], "are too many modules of a list",
                         (double)ms_family_range_count(&facts, value), err);
         if (value->primitive)
             return check_value(facts, value->items[0], err);
-        /* fallthrough */
-    case MS_NODE_LIST: {
-        const bool is_alike = value->kind == MS_NODE_COMPREHENSION;
         const bool of_layers = ms_family_lists_layers(value);
         uint32_t first;
         const uint32_t count = ms_family_list_count(facts.config, value, &first);
         for (uint32_t i = 0; i < count && status == MS_OK; i++) {
             if (of_layers)
                 facts.layer = first + i;
-            else if (is_alike)
+            else
                 facts.place = i;
-            status = check_value(facts, value->items[is_alike ? 0 : i], err);
+            status = check_value(facts, value->items[0], err);
         }
         return status;
     }

@@ -57,9 +57,14 @@ static void call_convolution(ms_frame *f, ms_family_part *p, const ms_tensor *a,
 
 static void make_patches(const ms_making *m)
 {
-    const ms_dim dims[] = {ms_making_dim(m, 1), ms_making_dim(m, 0), ms_making_dim(m, 2),
-                           ms_making_dim(m, 3)};
-    make(m, 4, dims, ms_making_truth(m, 4, true));
+    const bool has_frames = m->call->items[6] != NULL;
+    ms_dim dims[5] = {ms_making_dim(m, 1), ms_making_dim(m, 0)};
+    uint32_t rank = 2;
+    if (has_frames)
+        dims[rank++] = ms_making_dim(m, 6);
+    dims[rank++] = ms_making_dim(m, 2);
+    dims[rank++] = ms_making_dim(m, 3);
+    make(m, rank, dims, ms_making_truth(m, 4, true));
 }
 
 /* [B, C, height, width]: each patch is one place of the result. */
@@ -69,8 +74,12 @@ static void call_patches(ms_frame *f, ms_family_part *p, const ms_tensor *a, ms_
     ms_symbols *s = &tape->trace->symbols;
     const ms_shape *sides = &ms_info(tape, a[0])->shape;
     const ms_shape *patch = &ms_info(tape, p->tensors[0])->shape;
-    const ms_dim rows = ms_dim_number(s, sides->dims[2].value / patch->dims[2].value);
-    const ms_dim columns = ms_dim_number(s, sides->dims[3].value / patch->dims[3].value);
+    const ms_dim one = {.value = 1};
+    const bool is_one = patch->rank == 5; /* of a few frames: a patch each */
+    const ms_dim rows =
+        is_one ? one : ms_dim_number(s, sides->dims[2].value / patch->dims[2].value);
+    const ms_dim columns =
+        is_one ? one : ms_dim_number(s, sides->dims[3].value / patch->dims[3].value);
     const uint32_t previous = ms_scope_enter(tape, p->scope);
     r->items[0] = ms_patches(tape, a[0], p->tensors[0], p->tensors[1], rows, columns);
     if (is_of_input(p, 5) &&
@@ -98,6 +107,9 @@ static bool fits_patches(ms_frame *f, const ms_text_node *node, const ms_text_no
                          const ms_tensor *a)
 {
     const ms_shape *shape = &ms_info(f->model->tape, a[0])->shape;
+    if (maker->items[6])
+        return has_channels(f, maker, a[0], 5) ||
+               ms_check_fail(f, node, a[0], "[patches, channels, frames, height, width] is wanted");
     return (has_channels(f, maker, a[0], 4) &&
             shape->dims[2].value >= ms_frame_dim(f, maker->items[2]).value &&
             shape->dims[3].value >= ms_frame_dim(f, maker->items[3]).value) ||
@@ -116,8 +128,8 @@ static const ms_primitive rows[] = {
      .call_types = "t"},
     {.name = "patches",
      .fits = fits_patches,
-     .parameters = "in_channels out_channels height width bias of_input",
-     .types = "dddd|nn",
+     .parameters = "in_channels out_channels height width bias of_input frames",
+     .types = "dddd|nnd",
      .results = 1,
      .make = make_patches,
      .call = call_patches,

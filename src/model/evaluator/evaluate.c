@@ -344,12 +344,7 @@ static ms_value comprehension(ms_frame *f, const ms_text_node *node)
 
 static ms_value field_value(const ms_frame *f, uint32_t index)
 {
-    ms_family_part *p = &f->self->parts[index];
-    if (!p->maker)
-        return (ms_value){0};
-    if (p->maker->kind == MS_NODE_PRIMITIVE && !p->maker->primitive->call)
-        return ms_value_of_tensor(p->tensors[0]);
-    return (ms_value){.kind = MS_VALUE_MODULE, .part = p, .object = p->is_list ? NULL : p->objects};
+    return ms_part_value(&f->self->parts[index]);
 }
 
 /* A field of a module, or what memscope knows of a layer. */

@@ -91,6 +91,8 @@ bool ms_frame_truth(ms_frame *frame, const ms_text_node *node);
 bool ms_frame_is_true(ms_frame *frame, const ms_text_node *node, ms_value value);
 /* A number of the config: a size has its symbol. */
 ms_value ms_frame_config_number(const ms_frame *frame, const ms_text_node *node);
+/* What a field of a module has. */
+ms_value ms_part_value(ms_family_part *part);
 /* A name gets a value; what it had before goes then. */
 void ms_frame_bind(ms_frame *frame, uint32_t slot, ms_value value);
 /* What a run cannot do: MS_ERR_CONFIG with the node's place. Only the first is recorded. */

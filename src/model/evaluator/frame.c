@@ -55,6 +55,7 @@ static ms_text_facts facts_of(const ms_frame *f)
                            .layer = f->self->number,
                            .looped = f->looped ? f->looped->number : MS_NONE,
                            .place = f->self->place,
+                           .looped_place = f->looped ? f->looped->place : MS_NONE,
                            .has_images = f->model->run->images.count > 0,
                            .liger_swiglu = f->model->run->liger & MS_LIGER_SWIGLU,
                            .is_first_stage = p->is_first_stage,
@@ -173,4 +174,13 @@ ms_value ms_shape_value(ms_frame *f, const ms_shape *shape)
         (void)ms_items_add(f->model->tape, ms_frame_pool(f), out.items,
                            ms_value_of_dim(shape->dims[i]), NULL);
     return out.items ? out : (ms_value){0};
+}
+
+ms_value ms_part_value(ms_family_part *p)
+{
+    if (!p->maker)
+        return (ms_value){0};
+    if (p->maker->kind == MS_NODE_PRIMITIVE && !p->maker->primitive->call)
+        return ms_value_of_tensor(p->tensors[0]);
+    return (ms_value){.kind = MS_VALUE_MODULE, .part = p, .object = p->is_list ? NULL : p->objects};
 }

@@ -7,7 +7,9 @@
 #include "model/blocks/images.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/autograd/graph.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
+#include "torch/ops/split.h"
 
 MS_OPERATION(apply_pixel_values)
 {
@@ -81,7 +83,204 @@ MS_OPERATION(apply_projector_activation)
         ms_activate(f->model->tape, f->model->config->vision.projector_activation, a[0].tensor));
 }
 
+/* ---- images of any size, patch by patch ---- */
+
+/* The sizes of parts that are attended to apart, in the arena: of windows, or of images. */
+static ms_dim *lengths_of(ms_model *model, bool of_windows, uint32_t *count)
+{
+    const ms_vision_config *vision = &model->config->vision;
+    const ms_image_grid *grid = &model->run->images.grid;
+    const ms_qwen_windows windows =
+        of_windows ? ms_qwen_windows_of(vision, grid) : (ms_qwen_windows){1, 1, 1};
+    const uint64_t each = windows.rows * windows.columns;
+    *count = (uint32_t)(each * ms_image_count(model));
+    ms_dim *lengths = ms_arena_array(model->arena, ms_dim, *count);
+    for (uint64_t i = 0; lengths && i < *count; i++)
+        lengths[i] = ms_dim_number(&model->tape->trace->symbols,
+                                   of_windows ? ms_qwen_window_patches(vision, grid,
+                                                                       i % each / windows.columns,
+                                                                       i % windows.columns)
+                                              : grid->rows * grid->columns);
+    return lengths;
+}
+
+static ms_value list_of(ms_frame *f, const ms_text_node *call, uint32_t count,
+                        const ms_tensor *tensors)
+{
+    const ms_value list = {.kind = MS_VALUE_LIST, .items = ms_items_room(ms_frame_pool(f), count)};
+    if (!list.items)
+        return ms_frame_failed(f, call, "there are too many parts");
+    for (uint32_t i = 0; i < count; i++)
+        (void)ms_items_add(f->model->tape, ms_frame_pool(f), list.items,
+                           ms_value_of_tensor(tensors[i]), NULL);
+    return list;
+}
+
+/* [1, heads, patches, width], by windows or by images. */
+static ms_value split_parts(ms_frame *f, const ms_text_node *call, ms_value x, bool of_windows)
+{
+    ms_model *m = f->model;
+    uint32_t count;
+    if (!ms_given_tensor(f, call, x))
+        return (ms_value){0};
+    const ms_dim *lengths = lengths_of(m, of_windows, &count);
+    ms_tensor *parts = ms_arena_array(m->arena, ms_tensor, count);
+    uint64_t all = 0;
+    if (!lengths || !parts) {
+        ms_tape_fail(m->tape, MS_ERR_NOMEM);
+        return (ms_value){0};
+    }
+    for (uint32_t i = 0; i < count; i++)
+        all += lengths[i].value;
+    const ms_shape *shape = ms_given_shape(f, x);
+    if (shape->rank != 4 || shape->dims[2].value != all) {
+        (void)ms_check_fail(f, call, x.tensor, "[1, heads, patches, width] is wanted");
+        return (ms_value){0};
+    }
+    ms_split_sizes(m->tape, x.tensor, 2, count, lengths, parts);
+    return list_of(f, call, count, parts);
+}
+
+MS_OPERATION(apply_split_windows)
+{
+    return split_parts(f, call, a[0], true);
+}
+
+MS_OPERATION(apply_split_images)
+{
+    return split_parts(f, call, a[0], false);
+}
+
+/* Attention in each part, as the tower's layers run it. */
+MS_OPERATION(apply_attend_each)
+{
+    ms_tape *tape = f->model->tape;
+    const uint32_t count = a[0].kind == MS_VALUE_LIST ? a[0].items->count : 0;
+    for (int i = 1; i < 3; i++)
+        if (count == 0 || a[i].kind != MS_VALUE_LIST || a[i].items->count != count)
+            return ms_frame_failed(f, call, "lists of as many parts are wanted here");
+    ms_tensor *out = ms_arena_array(f->model->arena, ms_tensor, count);
+    const ms_attention backend = ms_tower_backend(f->model);
+    const ms_value list = {.kind = MS_VALUE_LIST, .items = ms_items_room(ms_frame_pool(f), count)};
+    if (!out || !list.items) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return (ms_value){0};
+    }
+    for (uint32_t i = 0; i < count && !ms_idle(tape); i++)
+        (void)ms_items_add(tape, ms_frame_pool(f), list.items,
+                           ms_value_of_tensor(ms_tower_attend(
+                               tape, backend, a[0].items->values[i].tensor,
+                               a[1].items->values[i].tensor, a[2].items->values[i].tensor)),
+                           NULL);
+    return list;
+}
+
+/* How many parts there are; `listed`: with windows that are empty. */
+static ms_value count_parts(const ms_frame *f, bool of_windows, bool listed)
+{
+    ms_model *m = f->model;
+    const ms_qwen_windows windows =
+        of_windows ? ms_qwen_windows_of(&m->config->vision, &m->run->images.grid)
+                   : (ms_qwen_windows){1, 1, 1};
+    const uint64_t each = listed ? windows.listed : windows.rows * windows.columns;
+    return ms_value_of_number((double)(each * ms_image_count(m)));
+}
+
+MS_OPERATION(apply_count_windows)
+{
+    (void)call;
+    return count_parts(f, true, ms_given_true(a[0]));
+}
+
+MS_OPERATION(apply_count_images)
+{
+    (void)call, (void)a;
+    return count_parts(f, false, false);
+}
+
+MS_OPERATION(apply_image_tokens)
+{
+    (void)call, (void)a;
+    return ms_value_of_number((double)ms_image_count(f->model) *
+                              (double)f->model->run->images.grid.tokens);
+}
+
+MS_OPERATION(apply_grid_places)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(ms_image_grid_places(f->model));
+}
+
+MS_OPERATION(apply_grid_positions)
+{
+    (void)call, (void)a;
+    return ms_value_of_tensor(ms_qwen_positions(f->model));
+}
+
+MS_OPERATION(apply_join_images)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    if (ms_given_shape(f, a[0])->rank != 2) {
+        (void)ms_check_fail(f, call, a[0].tensor, "[tokens, width] is wanted");
+        return (ms_value){0};
+    }
+    return ms_value_of_tensor(ms_join_images(f->model, a[0].tensor));
+}
+
+MS_OPERATION(apply_image_video_masks)
+{
+    ms_tensor masks[2] = {0};
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    ms_locals l = ms_locals_begin(f->model->tape);
+    ms_tensor *image = ms_local(&l, 0), *video = ms_local(&l, 0);
+    ms_image_video_masks(f->model, &l, a[0].tensor, image, video);
+    ms_return_both(&l, *image, *video, masks);
+    return ms_frame_tensors(f, call, 2, masks);
+}
+
+/* An order of rows that the host knows: on the CPU a tensor, else None. */
+MS_OPERATION(apply_host_order)
+{
+    if (a[0].kind != MS_VALUE_NUMBER)
+        return ms_frame_failed(f, call, "a number is wanted here");
+    return ms_value_of_tensor(
+        f->model->tape->on_cpu
+            ? ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, a[0])), MS_DTYPE_I64)
+            : 0);
+}
+
+/* x[order], of such an order. */
+MS_OPERATION(apply_in_order)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_index_by_host(f->model->tape, a[0].tensor, a[1].tensor,
+                                               ms_given_shape(f, a[0])->dims[0]));
+}
+
+MS_OPERATION(apply_inputs_require_grad)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(f->model->run->images.checkpoints ||
+                              ms_inputs_require_grad(f->model));
+}
+
 static const ms_primitive rows[] = {
+    MS_OPERATION_ROW("split_windows", "x", "v", apply_split_windows),
+    MS_OPERATION_ROW("split_images", "x", "v", apply_split_images),
+    MS_OPERATION_ROW("attend_each", "query key value", "vvv", apply_attend_each),
+    MS_OPERATION_ROW("count_windows", "listed", "|v", apply_count_windows),
+    MS_OPERATION_ROW("count_images", "", "", apply_count_images),
+    MS_OPERATION_ROW("image_token_count", "", "", apply_image_tokens),
+    MS_OPERATION_ROW("grid_places", "", "", apply_grid_places),
+    MS_OPERATION_ROW("grid_positions", "", "", apply_grid_positions),
+    MS_OPERATION_ROW("join_images", "x", "v", apply_join_images),
+    MS_OPERATION_ROW("image_video_masks", "ids", "v", apply_image_video_masks),
+    MS_OPERATION_ROW("host_order", "count", "v", apply_host_order),
+    MS_OPERATION_ROW("in_order", "x order", "vv", apply_in_order),
+    MS_OPERATION_ROW("inputs_require_grad", "", "", apply_inputs_require_grad),
     MS_OPERATION_ROW("tower_activation", "x", "v", apply_tower_activation),
     MS_OPERATION_ROW("projector_activation", "x", "v", apply_projector_activation),
     MS_OPERATION_ROW("pixel_values", "", "", apply_pixel_values),

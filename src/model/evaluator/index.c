@@ -247,6 +247,12 @@ ms_value ms_index_value(ms_frame *f, const ms_text_node *node, ms_value base)
             return base;
         }
     }
+    if (base.kind == MS_VALUE_MODULE && base.object && base.object->klass->is_numbered &&
+        node->count == 2) {
+        const double place = ms_frame_number(f, node->items[1], -1);
+        if (place >= 0 && place < base.object->klass->field_count)
+            return ms_part_value(&base.object->parts[(uint32_t)place]);
+    }
     ms_frame_fail(f, node, "this has no parts");
     return (ms_value){0};
 }

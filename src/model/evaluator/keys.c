@@ -138,6 +138,12 @@ static const known_name known[] = {
 static const known_name seen[] = {
     NAMED("hidden_size", vision.hidden_size, MAX_HIDDEN, "Hv"),
     NAMED("intermediate_size", vision.intermediate_size, MAX_INTERMEDIATE, "Iv"),
+    NAMED("out_hidden_size", vision.out_size, MAX_HIDDEN, "Ov"),
+    SEEN("mlp_ratio", mlp_ratio, 64),
+    SEEN("spatial_merge_size", merge_size, 64),
+    SEEN("temporal_patch_size", frames, MAX_HEADS),
+    SEEN("window_size", window_size, MAX_POSITIONS),
+    KNOWN("marked_blocks", vision.marked_blocks, OF_COUNTS, MS_MOST_BLOCKS - 1, PLAIN),
     SEEN("num_hidden_layers", num_layers, MAX_LAYERS),
     SEEN("num_attention_heads", num_heads, MAX_HEADS),
     SEEN("num_channels", channels, MAX_HEADS),
@@ -158,6 +164,7 @@ static const struct {
 } kinds[] = {
     {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
     {"sides", MS_KEY_SIDES, OF_COUNTS, true, true},
+    {"numbers", MS_KEY_NUMBERS, OF_COUNTS, true, false},
     {"integer", MS_KEY_INTEGER, OF_INTEGERS, true, true},
     {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
     {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
@@ -179,6 +186,13 @@ enum {
     KIND_COUNT = sizeof kinds / sizeof *kinds
 };
 
+/* Whether an object of the config is the vision tower's. */
+static bool is_of_tower(const ms_family_text *text, uint32_t object)
+{
+    const char *name = object < MS_FAMILY_OBJECTS ? text->objects[object].name : NULL;
+    return name && strcmp(name, "vision_config") == 0;
+}
+
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
 {
     for (uint32_t i = 0; i < text->key_count; i++)
@@ -192,7 +206,14 @@ const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t objec
     for (uint32_t i = 0; i < text->key_count; i++)
         if (strcmp(text->keys[i].name, name) == 0 && text->keys[i].object == object)
             return &text->keys[i];
-    return NULL;
+    static const ms_family_key inner = {.name = "intermediate_size",
+                                        .row = {.name = "hidden_size",
+                                                .kind = MS_KEY_COUNT,
+                                                .offset = MEMBER(vision.intermediate_size)},
+                                        .dim = MS_FAMILY_DIM_NAMED,
+                                        .symbol = "Iv",
+                                        .object = MS_OBJECT_OTHER};
+    return is_of_tower(text, object) && strcmp(name, inner.name) == 0 ? &inner : NULL;
 }
 
 /* Without a key it is what the config has: hidden_size // num_attention_heads, or what the family's
@@ -448,8 +469,7 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
                         ms_family_key *key)
 {
-    const bool is_seen = r->object >= MS_OBJECT_OTHER &&
-                         strcmp(r->text->objects[r->object].name, "vision_config") == 0;
+    const bool is_seen = is_of_tower(r->text, r->object);
     const known_name *names = is_seen ? seen : known;
     for (size_t i = 0; i < (size_t)(is_seen ? SEEN_COUNT : KNOWN_COUNT); i++) {
         if (strcmp(names[i].name, name->text) != 0)
@@ -590,6 +610,22 @@ static bool read_choice(ms_resolver *r, ms_text_node *call, ms_key *row)
     return true;
 }
 
+/* numbers("fullatt_block_indexes", 7, 15): the key in the file, and the numbers without it. */
+static bool read_numbers(ms_resolver *r, const ms_text_node *call, ms_key *row)
+{
+    uint32_t spellings = 0;
+    for (uint32_t i = 1; i < call->count; i++) {
+        const ms_text_node *item = call->items[i];
+        if (i == 1 ? !read_spelling(r, item, row, &spellings)
+                   : item->kind != MS_NODE_NUMBER || item->number >= 53) {
+            ms_family_fail(r->reading, item, "a spelling and numbers below 53 are wanted here");
+            return false;
+        }
+        row->default_value += i == 1 ? 0 : (double)(UINT64_C(1) << (uint64_t)item->number);
+    }
+    return true;
+}
+
 bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
 {
     ms_text_node *call = s->value;
@@ -613,8 +649,11 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))
         return false;
-    if (key.row.kind == MS_KEY_CHOICE ? !read_choice(r, call, &key.row)
-                                      : !read_arguments(r, call, kinds[i].has_default, &key.row))
+    const bool is_read = key.row.kind == MS_KEY_CHOICE ? read_choice(r, call, &key.row)
+                         : key.row.kind == MS_KEY_NUMBERS
+                             ? read_numbers(r, call, &key.row)
+                             : read_arguments(r, call, kinds[i].has_default, &key.row);
+    if (!is_read)
         return false;
     if (is_size(&key) && !may_have_none(&key) && (key.row.minimum < 1 || !has_size(&key.row))) {
         ms_family_fail(r->reading, call, "this is at least 1");

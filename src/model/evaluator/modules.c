@@ -72,7 +72,8 @@ CALL(call_conv1d)
 /* Norms of a model that stand beside its layers, and those of attention, are Liger's own cases. */
 static ms_liger_norm place_of(const ms_making *m)
 {
-    return m->self->number == MS_NONE              ? MS_LIGER_NORM_LAST
+    return m->self->is_of_tower                    ? (ms_liger_norm)0
+           : m->self->number == MS_NONE            ? MS_LIGER_NORM_LAST
            : m->self->klass->role == MS_ROLE_MIXER ? MS_LIGER_NORM_OF_HEADS
                                                    : (ms_liger_norm)0;
 }
@@ -279,6 +280,16 @@ CALL(call_rotary_fp32)
     call_rotary_as(f, p, a, r, true);
 }
 
+/* By positions of three grids, [3, B, S], or those of the text. */
+CALL(call_rotary_of_sections)
+{
+    r->items[0] = r->items[1] = 0;
+    if (ms_idle(f->model->tape) || !a[0])
+        return;
+    ms_rotary_of_sections(f->model, p->scope, p->tensors[0], a[1],
+                          (ms_dtype)ms_info(f->model->tape, a[0])->dtype, r->items);
+}
+
 /* Of layers with a window, and of the others: tensors[0] and [1] are the inverse frequencies of
  * both kinds, the others' first, [2] and [3] their copies, [4] those for long sequences. A kind of
  * which there is no layer has none. */
@@ -422,6 +433,7 @@ static const ms_primitive modules[] = {
            call_token_embedding, "t"),
     TABLES("rotary", 2, make_rotary, call_rotary),
     TABLES("rotary_fp32", 2, make_rotary, call_rotary_fp32),
+    TABLES("rotary_of_sections", 2, make_rotary, call_rotary_of_sections),
     {.name = "rotary_by_kind",
      .shape = MS_SHAPE_TABLES,
      .parameters = "width share",

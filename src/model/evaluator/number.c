@@ -21,6 +21,7 @@ static const struct {
              {"stores_keys", MS_FACT_STORES_KEYS, true},
              {"training", MS_FACT_TRAINING, true},
              {"decodes", MS_FACT_DECODES, true},
+             {"is_marked", MS_FACT_IS_MARKED, true},
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
@@ -96,8 +97,6 @@ uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node 
                               uint32_t *first)
 {
     *first = 0;
-    if (list->kind == MS_NODE_LIST)
-        return list->count;
     const ms_text_node *number = list->items[1]->items[1];
     const ms_text_facts facts = {.config = config};
     const size_t offset = number->kind == MS_NODE_KEY ? number->key->row.offset : 0;
@@ -129,6 +128,11 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return layer < config->num_layers && ms_layer_stores_keys(config, layer);
     case MS_FACT_TRAINING:
         return !facts->is_evaluating;
+    case MS_FACT_IS_MARKED: {
+        const uint32_t place = node->number > 0 ? facts->looped_place : facts->place;
+        return place < MS_MOST_BLOCKS &&
+               (config->vision.marked_blocks[place / 64] >> place % 64 & 1);
+    }
     case MS_FACT_DECODES:
         return (kind & MS_LAYER_DECODES) != 0;
     case MS_FACT_NUMBER: /* in its list */

@@ -60,6 +60,7 @@ typedef enum ms_family_fact {
     MS_FACT_READS_KEYS,
     MS_FACT_STORES_KEYS,
     MS_FACT_DECODES,
+    MS_FACT_IS_MARKED, /* a tower's, that the config lists */
     MS_FACT_NUMBER,
     MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
@@ -133,6 +134,7 @@ typedef struct ms_family_class {
     bool is_measured, is_open;     /* while it is found */
     bool is_group;                 /* its own operators count as its caller's */
     bool is_tower;                 /* not trained where the run's images freeze it */
+    bool is_numbered;              /* [First(), Second()]: its fields are called by numbers */
     ms_family_field *fields;       /* MS_FAMILY_FIELDS */
     ms_family_function *functions; /* MS_FAMILY_FUNCTIONS */
     const ms_family_function *forward, *stage, *encode, *init_weights; /* of these; NULL: none */
@@ -203,6 +205,7 @@ typedef struct ms_text_facts {
     const ms_model_config *config;
     uint32_t layer, looped; /* of self, and of the module that a loop has arrived at */
     uint32_t place;         /* of self in its list, where that is of no layers */
+    uint32_t looped_place;  /* the same of the module that a loop has arrived at */
     bool liger_swiglu, is_first_stage, is_last_stage, is_evaluating, has_images;
 } ms_text_facts;
 
@@ -214,8 +217,8 @@ uint64_t ms_family_range_count(const ms_text_facts *facts, const ms_text_node *l
 double ms_family_number(const ms_text_facts *facts, const ms_text_node *node);
 /* Whether a field has a list of layers, which have numbers in the model. */
 bool ms_family_lists_layers(const ms_text_node *value);
-/* How many modules a field's list has: layers, of an encoder, of its decoder, or all, or modules
- * that stand one by one. *first: the number in the model of the first layer. */
+/* How many modules a field's list has: layers, of an encoder, of its decoder, all, or a
+ * tower's. *first: the number in the model of the first layer. */
 uint32_t ms_family_list_count(const ms_model_config *config, const ms_text_node *list,
                               uint32_t *first);
 bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node);

@@ -382,6 +382,8 @@ static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, 
     if (called->kind != MS_NODE_FIELD)
         return resolve_value_call(r, node);
     const ms_text_node *value = r->klass->fields[called->index].value;
+    if (value->kind == MS_NODE_CLASS && value->klass->is_numbered)
+        return resolve_value_call(r, node);
     const ms_primitive *row = made_row(value);
     return row && row->call ? resolve_part(r, node, row, value, wanted)
                             : resolve_module(r, node, value, wanted);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/resolve.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "input/config/model/model_config.h"
@@ -34,19 +35,25 @@ static bool resolve_new(ms_resolver *r, ms_text_node *node)
     return false;
 }
 
-/* [Norm(), Mlp()]: modules one by one, which no treatment takes for a layer's. */
-static bool resolve_modules(ms_resolver *r, const ms_text_node *node)
+/* [Norm(), Mlp()]: a class whose fields are numbers. */
+static bool resolve_modules(ms_resolver *r, ms_text_node *node)
 {
-    for (uint32_t i = 0; i < node->count; i++) {
-        if (!ms_resolve_field(r, node->items[i]))
-            return false;
-        const ms_family_class *klass = ms_made_class(node->items[i]);
-        if (klass && klass->role == MS_ROLE_NONE)
-            continue;
-        ms_family_fail(r->reading, node->items[i],
-                       "a module of a class of the text is wanted here, of no base of memscope's");
+    ms_family_class *c = ms_arena_array(r->reading->arena, ms_family_class, 1);
+    ms_family_field *fields = ms_arena_array(r->reading->arena, ms_family_field, node->count + 1);
+    if (!c || !fields) {
+        ms_family_fail(r->reading, node, "out of memory");
         return false;
     }
+    for (uint32_t i = 0; i < node->count; i++) {
+        fields[i] =
+            (ms_family_field){ms_arena_printf(r->reading->arena, "%" PRIu32, i), node->items[i]};
+        if (!fields[i].name || !ms_resolve_field(r, node->items[i]))
+            return false;
+    }
+    *c = (ms_family_class){
+        .name = "the list", .fields = fields, .field_count = node->count, .is_numbered = true};
+    node->kind = MS_NODE_CLASS;
+    node->klass = c;
     return true;
 }
 

@@ -63,16 +63,6 @@ static uint32_t size_of(ms_family_reading *reading, const ms_text_node *value)
 {
     if (value->kind == MS_NODE_COMPREHENSION)
         return size_of(reading, value->items[0]);
-    if (value->kind == MS_NODE_LIST) {
-        uint32_t size = 0;
-        for (uint32_t i = 0; i < value->count; i++) {
-            const uint32_t one = size_of(reading, value->items[i]);
-            if (one == 0)
-                return 0;
-            size += one;
-        }
-        return size;
-    }
     if (value->kind == MS_NODE_CHOICE) {
         const uint32_t first = size_of(reading, value->items[0]);
         const uint32_t second = first ? size_of(reading, value->items[2]) : 0;

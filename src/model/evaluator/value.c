@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 
-static const uint32_t capacities[MS_ITEMS_KINDS] = {8, 64, MS_ITEMS_MOST};
+static const uint32_t capacities[MS_ITEMS_KINDS] = {8,     64,     512,     4096,
+                                                    32768, 262144, 2097152, 16777216};
 
 static uint32_t kind_of(uint32_t count)
 {
@@ -40,7 +41,13 @@ static void give_back(ms_items_pool *pool, ms_items *items)
 
 ms_items *ms_items_new(ms_items_pool *pool, uint32_t count)
 {
-    ms_items *items = count <= MS_ITEMS_MOST ? of_kind(pool, kind_of(count)) : NULL;
+    return count <= MS_ITEMS_MOST ? ms_items_room(pool, count) : NULL;
+}
+
+ms_items *ms_items_room(ms_items_pool *pool, uint32_t count)
+{
+    const uint32_t kind = kind_of(count);
+    ms_items *items = kind < MS_ITEMS_KINDS ? of_kind(pool, kind) : NULL;
     if (items) {
         items->refs = items->count = items->depth = items->held = 0;
         items->is_dict = false;
@@ -53,7 +60,7 @@ ms_items *ms_items_new(ms_items_pool *pool, uint32_t count)
 static bool grow(ms_items_pool *pool, ms_items *items)
 {
     const uint32_t kind = kind_of(items->capacity) + 1;
-    ms_items *larger = kind < MS_ITEMS_KINDS ? of_kind(pool, kind) : NULL;
+    ms_items *larger = capacities[kind - 1] < MS_ITEMS_MOST ? of_kind(pool, kind) : NULL;
     if (!larger)
         return false;
     const ms_items old = *items;

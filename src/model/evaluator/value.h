@@ -50,8 +50,9 @@ struct ms_items {
     ms_items *next;     /* in the list of those that are free */
 };
 
-/* Lists that are free, by capacity: 8, 64, 512. */
-enum { MS_ITEMS_KINDS = 3, MS_ITEMS_MOST = 512, MS_ITEMS_DEPTH = 32 };
+/* Lists that are free, by capacity, from 8 on, each eight times the one before. What texts make has
+ * no more than MS_ITEMS_MOST; functions of memscope make longer ones. */
+enum { MS_ITEMS_KINDS = 8, MS_ITEMS_MOST = 512, MS_ITEMS_DEPTH = 32 };
 typedef struct ms_items_pool {
     ms_arena *arena;
     ms_items *free[MS_ITEMS_KINDS];
@@ -80,6 +81,8 @@ static inline ms_value ms_value_of_type(ms_dtype dtype)
 
 /* A new list, which floats; NULL: out of memory, or of more than MS_ITEMS_MOST values. */
 ms_items *ms_items_new(ms_items_pool *pool, uint32_t count);
+/* The same of any number, for functions of memscope. */
+ms_items *ms_items_room(ms_items_pool *pool, uint32_t count);
 /* The list grows by a value, of which it gets a reference; false: it has too many, or they are
  * nested too deep, or the value is a list and this one is in a list itself. */
 bool ms_items_add(ms_tape *tape, ms_items_pool *pool, ms_items *items, ms_value value,

@@ -307,10 +307,11 @@ MS_OPERATION(apply_unbind)
 /* ---- joins ---- */
 
 /* Tensors of a list, alike in all but dimension `dim`; MS_MAX_RANK: in all. */
-static bool take_tensors(ms_frame *f, const ms_text_node *call, ms_value list, ms_tensor *tensors)
+static bool take_tensors(ms_frame *f, const ms_text_node *call, ms_value list, uint32_t most,
+                         ms_tensor *tensors)
 {
     const uint32_t count = list.kind == MS_VALUE_LIST ? list.items->count : 0;
-    bool has_tensors = count > 0 && count <= MOST_TENSORS;
+    bool has_tensors = count > 0 && count <= most;
     for (uint32_t i = 0; i < count && has_tensors; i++) {
         has_tensors = list.items->values[i].kind == MS_VALUE_TENSOR;
         tensors[i] = list.items->values[i].tensor;
@@ -332,33 +333,38 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
-            return ms_check_fail(
-                f, call, tensors[i],
-                "tensors of one shape, and of no wider type than the first, are wanted");
+            return ms_check_fail(f, call, tensors[i], "tensors of one shape and type are wanted");
     }
     return true;
 }
 
 MS_OPERATION(apply_cat)
 {
-    ms_tensor tensors[MOST_TENSORS] = {0};
+    const uint32_t count = a[0].kind == MS_VALUE_LIST ? a[0].items->count : 0;
+    ms_tensor few[MOST_TENSORS] = {0}, *tensors = few;
     uint32_t dim = 0;
-    if (!take_tensors(f, call, a[0], tensors))
+    if (count > MOST_TENSORS)
+        tensors = ms_arena_array(f->model->arena, ms_tensor, count);
+    if (!tensors) {
+        ms_tape_fail(f->model->tape, MS_ERR_NOMEM);
+        return (ms_value){0};
+    }
+    if (!take_tensors(f, call, a[0], count > MOST_TENSORS ? count : MOST_TENSORS, tensors))
         return (ms_value){0};
     const uint32_t rank = ms_info(f->model->tape, tensors[0])->shape.rank;
     if ((a[1].kind && !ms_given_dim(f, call, a[1], rank, &dim)) ||
-        !are_alike(f, call, a[0].items->count, tensors, dim))
+        !are_alike(f, call, count, tensors, dim))
         return (ms_value){0};
-    if (a[0].items->count == 2)
+    if (count == 2)
         return ms_value_of_tensor(ms_cat2(f->model->tape, tensors[0], tensors[1], dim));
-    return ms_value_of_tensor(ms_cat_list(f->model->tape, a[0].items->count, tensors, dim));
+    return ms_value_of_tensor(ms_cat_list(f->model->tape, count, tensors, dim));
 }
 
 MS_OPERATION(apply_stack)
 {
     ms_tensor tensors[MOST_TENSORS] = {0};
     uint32_t dim = 0;
-    if (!take_tensors(f, call, a[0], tensors))
+    if (!take_tensors(f, call, a[0], MOST_TENSORS, tensors))
         return (ms_value){0};
     const uint32_t rank = ms_info(f->model->tape, tensors[0])->shape.rank;
     if (rank == MS_MAX_RANK || (a[1].kind && !ms_given_dim(f, call, a[1], rank + 1, &dim)) ||

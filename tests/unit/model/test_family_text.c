@@ -68,6 +68,14 @@ static const text_case cases[] = {
     {"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" HEAD
      "class Extra(nn.Module):\n    a = linear(4, 4)\n",
      0, 0, ""},
+    {HEAD "class config(config):\n    a, b = sides(3, \"A\")\n    c = integer(-2)\n"
+          "class vision_config:\n    model_type = \"v\"\n    hidden_size = count(8)\n"
+          "    num_hidden_layers = count(2)\n"
+          "class Seen(tower_layer):\n    p = linear(vision_config.hidden_size, a + b)\n"
+          "    def forward(self, x):\n        return self.p(x)\n"
+          "class Tower(tower):\n"
+          "    layers = [Seen() for i in range(vision_config.num_hidden_layers)]\n",
+     0, 0, ""},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -115,6 +123,20 @@ static const text_case cases[] = {
     {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
     {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},
     {HEAD "class config(config):\n    a = fraction(2)\n", 5, 18, "from 0 to 1"},
+    {HEAD "class config(config):\n    a = sides(3)\n", 5, 5, "two names are wanted"},
+    {HEAD "class config(config):\n    a, b = count(3)\n", 5, 8, "one name"},
+    {HEAD "class config(config):\n    a, b = sides(True)\n", 5, 18, "a number of pixels"},
+    {HEAD "class config(config):\n    a = integer(True)\n", 5, 17, "a whole number"},
+    {HEAD "class a_config:\n    a = count(1)\nclass b_config:\n    a = count(1)\n"
+          "class c_config:\n    a = count(1)\n",
+     8, 1, "too many objects"},
+    {HEAD "class vision_config:\n    a = count(1)\nclass Mlp(Mlp):\n"
+          "    b = linear(vision_config.b, 1)\n",
+     7, 30, "have members here"},
+    {HEAD "class Extra:\n    a = [3]\n", 5, 10, "a field is a call"},
+    {HEAD "class Extra(tower_layer):\n    def forward(self, x):\n        return x\n"
+          "class Other:\n    a = [Extra() for i in range(no_such)]\n",
+     8, 33, "not known"},
     {HEAD "class config(config):\n    a = activation(\"nosuch\")\n", 5, 20, "not known"},
     {HEAD "class config(config):\n    a = count(1, other=2)\n", 5, 24, "null=, least="},
     {HEAD "class config:\n    a = count(1)\n", 1, 1, "the key vocab_size is missing"},

@@ -76,7 +76,7 @@ static const struct {
     {MLP "return x[1, 2, 3, 4]\n", 6, 27, "has 0 dimensions"},
     {MLP "return x[..., 5:2]\n", 6, 23, "no elements are left"},
     {MLP "return (1, 2)[2]\n", 6, 23, "there are 2"},
-    {MLP "return torch.cat([x, self.up_proj(x)], dim=1)\n", 6, 22, "of no wider type"},
+    {MLP "return torch.cat([x, self.up_proj(x)], dim=1)\n", 6, 22, "of one shape and type"},
     {MLP "return x @ x\n", 6, 18, "the product of"},
     {MLP "return torch.bmm(x, x)\n", 6, 22, "[N, K, L] behind [N, M, K]"},
     {MLP "return x.repeat(2, 1, 1)\n", 6, 18, "without gradients"},
@@ -130,6 +130,26 @@ static const struct {
     {HEAD "class Mlp(Mlp):\n    p = parameter(3)\n    def forward(self, x):\n"
           "        return x * self.p\n",
      7, 18, "[3, 8, 64] and [3] do not fit"},
+    {MLP "return torch.abs(x)\n", 6, 22, "without gradients"},
+    {MLP "return torch.log(x)\n", 6, 22, "without gradients"},
+    {MLP "return torch.min(x, x)\n", 6, 22, "two tensors without gradients"},
+    {MLP "return torch.where(x > 0, x, x)\n", 6, 22, "without gradients"},
+    {MLP "return torch.where(x, 1, x)\n", 6, 22, "a condition and two tensors"},
+    {MLP "return x.masked_scatter(x, 3)\n", 6, 18, "a mask and a source"},
+    {MLP "return image_token_mask(3)\n", 6, 33, "a tensor is wanted"},
+    {MLP "return join_pictures(x)\n", 6, 16, "[pictures, tokens, width]"},
+    {MLP "forget_graph(graph_mark(), 99999)\n        return x\n", 6, 9, "two marks"},
+    {HEAD "class Mlp(Mlp):\n    p = patches(3, 64, 2, 2)\n    def forward(self, x):\n"
+          "        return self.p(x)\n",
+     7, 21, "[B, channels, height, width]"},
+    {HEAD "class Mlp(Mlp):\n    p = convolution(9, 64)\n    def forward(self, x):\n"
+          "        return self.p(x)\n",
+     7, 21, "[B, channels, frames]"},
+    {HEAD
+     "class Part:\n    p = linear(64, 64)\n    def forward(self, x):\n        return self.p(x)\n"
+     "class Mlp(Mlp):\n    parts = [Part(), Part()]\n    def forward(self, x):\n"
+     "        return self.parts[2](x)\n",
+     11, 21, "no parts"},
     {HEAD "class Mlp(Mlp):\n    down_proj = linear(intermediate_size, hidden_size - 64)\n", 0, 0,
      "no size that a module can have"},
     {HEAD "class Model(Model):\n    norm = rms_norm(3)\n", 0, 0, "the norm's width"},
@@ -232,6 +252,28 @@ static const struct {
          "        return x + torch.erfinv(torch.where(y, torch.ones(8, 64), 0))\n",
      MLP "y = torch.ones(8, 64)\n        y = (y > 0) == (y < 1)\n"
          "        y = torch.where(y, torch.ones(8, 64), 0).erfinv()\n        return x + y\n"},
+    {MLP PLAIN, HEAD "class Part:\n    p = linear(hidden_size, intermediate_size, bias=mlp_bias)\n"
+                     "    def forward(self, x):\n        return self.p(x)\n"
+                     "class Mlp(Mlp):\n    gate_proj = None\n    up_proj = None\n"
+                     "    parts = [Part(), Part()]\n    def forward(self, x):\n"
+                     "        return self.down_proj(silu(self.parts[0](x)) * self.parts[1](x))\n"},
+    {MLP PLAIN,
+     HEAD "class Part:\n    p = linear(hidden_size, intermediate_size, bias=mlp_bias)\n"
+          "class Mlp(Mlp):\n    gate_proj = None\n    up_proj = Part()\n    other = Part()\n"
+          "    def forward(self, x):\n"
+          "        return self.down_proj(silu(self.other.p(x)) * self.up_proj.p(x))\n"},
+    {MLP "return gelu(self.up_proj(x))[..., :64] + x\n",
+     HEAD "class Gelu:\n    def forward(self, x):\n        return gelu(x)\n"
+          "class Mlp(Mlp):\n    up_proj = [linear(hidden_size, intermediate_size, bias=mlp_bias), "
+          "Gelu()]\n    def forward(self, x):\n        return self.up_proj(x)[..., :64] + x\n"},
+    {MLP "y = torch.arange(8)\n        z = torch.abs(y)\n        z = torch.full_like(y, 3)\n"
+         "        y = torch.where(z > 3, y, z)\n        return x\n",
+     MLP "y = torch.arange(8)\n        z = torch.min(y, y)\n        z = torch.zeros_like(y)\n"
+         "        y = torch.where(z > y, y, z)\n        return x\n"},
+    {MLP "y = torch.log(torch.ones(3, 8, 64))\n        return x + y\n",
+     MLP "y = torch.sin(torch.ones(3, 8, 64))\n        return x + y\n"},
+    {MLP "return torch.where(x > 0, x, 0)\n",
+     MLP "seen = x > 0\n        x = torch.where(seen, x, -1)\n        return x\n"},
     {MLP "with torch.no_grad():\n            y = x * x\n        return x + y\n",
      MLP "with no_grad():\n            y = x * x\n        return x + y\n"},
 };

@@ -7,7 +7,7 @@
 #include "input/config/model/model_config.h"
 #include "torch/autograd/cuda_reduce.h"
 #include "model/dense/gemma4/vision_layers.h"
-#include "model/vision/image_tokens.h"
+#include "model/blocks/images.h"
 #include "torch/ops/attention/attention.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/rows.h"

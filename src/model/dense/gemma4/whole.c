@@ -10,7 +10,7 @@
 #include "model/dense/gemma4/layer.h"
 #include "model/dense/gemma4/vision_run.h"
 #include "model/dense/gemma4/vision_tower.h"
-#include "model/vision/image_tokens.h"
+#include "model/blocks/images.h"
 #include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 

@@ -5,9 +5,7 @@
 
 #include "input/config/model/model_config.h"
 #include "model/blocks/blocks.h"
-#include "model/vision/image_tokens.h"
 #include "model/blocks/images.h"
-#include "model/vision/qwen/image.h"
 #include "torch/ops/ops.h"
 #include "torch/treatments/recompute.h"
 
@@ -35,22 +33,6 @@ static bool parts_new(ms_model *model, ms_qwen_parts *parts, uint64_t count)
         done = parts->split[i] != NULL;
     }
     return done;
-}
-
-bool ms_qwen_windows_list(ms_model *model, ms_qwen_parts *parts)
-{
-    const ms_vision_config *vision = &model->config->vision;
-    const ms_image_grid *grid = &model->run->images.grid;
-    const ms_qwen_windows windows = ms_qwen_windows_of(vision, grid);
-    uint64_t each = windows.rows * windows.columns, images = ms_image_count(model);
-    if (!parts_new(model, parts, each * images))
-        return false;
-    parts->listed = windows.listed * images;
-    for (uint64_t i = 0; i < each * images; i++)
-        parts->lengths[i] = ms_dim_number(
-            &model->tape->trace->symbols,
-            ms_qwen_window_patches(vision, grid, i % each / windows.columns, i % windows.columns));
-    return true;
 }
 
 bool ms_qwen_images_list(ms_model *model, ms_qwen_parts *parts)
@@ -112,28 +94,6 @@ static void turn_both(ms_tape *tape, ms_tensor query, ms_tensor key, const ms_qw
     ms_return_both(&f, *q_out, *k_out, out);
 }
 
-/* ---- one part ---- */
-
-static ms_tensor eager(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v)
-{
-    ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, q)->dtype;
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, k, 2, 3));
-    ms_tensor *weights = ms_local(&f, ms_mul_scalar(tape, product));
-    ms_assign(&f, weights, ms_to(tape, ms_softmax_last(tape, *weights, MS_DTYPE_F32), dtype));
-    ms_tensor *out = ms_local(&f, ms_matmul(tape, *weights, v));
-    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
-    return ms_locals_end(&f, out);
-}
-
-static ms_tensor fused(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v)
-{
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *out = ms_local(&f, ms_sdpa_both_ways(tape, backend, q, k, v, 0));
-    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
-    return ms_locals_end(&f, out);
-}
-
 /* ---- all of it ---- */
 
 /* Views of a [3, patches, heads, width] tensor, locals of `f`. */
@@ -174,8 +134,7 @@ static ms_tensor *attend_parts(ms_model *model, ms_locals *f, const ms_qwen_part
     }
     for (uint32_t p = 0; p < parts->count && !ms_idle(tape); p++) {
         ms_tensor q = parts->split[0][p], k = parts->split[1][p], v = parts->split[2][p];
-        parts->kept[p] =
-            backend == MS_ATTENTION_EAGER ? eager(tape, q, k, v) : fused(tape, backend, q, k, v);
+        parts->kept[p] = ms_tower_attend(tape, backend, q, k, v);
         ms_retain(tape, parts->kept[p]);
     }
     return ms_local(f, ms_idle(tape) ? 0 : ms_cat_list(tape, parts->count, parts->kept, 1));

@@ -29,8 +29,7 @@ typedef struct ms_qwen_places {
     ms_tensor cos, sin, ends; /* ends: where parts end, int32 [parts + 1] */
 } ms_qwen_places;
 
-/* Lists the windows, or the images, of a batch of model->run->images; false: out of memory. */
-bool ms_qwen_windows_list(ms_model *model, ms_qwen_parts *parts);
+/* Lists the images of a batch of model->run->images; false: out of memory. */
 bool ms_qwen_images_list(ms_model *model, ms_qwen_parts *parts);
 /* Releases `kept`, the last first. */
 void ms_qwen_parts_drop(ms_tape *tape, const ms_qwen_parts *parts);

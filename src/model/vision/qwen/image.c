@@ -110,33 +110,3 @@ ms_status ms_qwen3_place_image(const ms_model_config *config, const uint64_t sid
             "text model has layers");
     return place(config, sides, of_qwen3, grid, err);
 }
-
-/* ---- windows ---- */
-
-static uint64_t window_of(const ms_vision_config *vision)
-{
-    return vision->window_size / vision->merge_size / vision->patch_size;
-}
-
-ms_qwen_windows ms_qwen_windows_of(const ms_vision_config *vision, const ms_image_grid *grid)
-{
-    uint64_t window = window_of(vision), rows = grid->rows / vision->merge_size;
-    uint64_t columns = grid->columns / vision->merge_size;
-    return (ms_qwen_windows){.rows = (rows + window - 1) / window,
-                             .columns = (columns + window - 1) / window,
-                             .listed = (rows / window + 1) * (columns / window + 1)};
-}
-
-static uint64_t part_of(uint64_t length, uint64_t window, uint64_t number)
-{
-    uint64_t rest = length - number * window;
-    return rest < window ? rest : window;
-}
-
-uint64_t ms_qwen_window_patches(const ms_vision_config *vision, const ms_image_grid *grid,
-                                uint64_t row, uint64_t column)
-{
-    uint64_t merge = vision->merge_size, window = window_of(vision);
-    return part_of(grid->rows / merge, window, row) *
-           part_of(grid->columns / merge, window, column) * merge * merge;
-}

@@ -6,6 +6,7 @@
 #ifndef MS_MODEL_VISION_QWEN_PATCHES_H
 #define MS_MODEL_VISION_QWEN_PATCHES_H
 
+#include "model/blocks/images.h"
 #include "model/vision/qwen/attention.h"
 
 /* The convolution whose kernel is one patch, and so a linear layer of it. */
@@ -25,9 +26,6 @@ ms_qwen_projection ms_qwen_projection_new(ms_model *model, uint32_t parent, ms_d
                                           bool has_bias);
 ms_qwen_rotary ms_qwen_rotary_new(ms_model *model, uint32_t parent);
 
-/* get_vision_position_ids: rows and columns of each image's patches, int64 [patches, 2], floating.
- */
-ms_tensor ms_qwen_grid_positions(ms_model *model, const ms_qwen_parts *images);
 /* cos and sin, fp32 [patches, width of a head], floating. */
 void ms_qwen_tables(ms_model *model, const ms_qwen_rotary *rotary, ms_tensor positions,
                     ms_tensor out[2]);
@@ -35,9 +33,5 @@ void ms_qwen_tables(ms_model *model, const ms_qwen_rotary *rotary, ms_tensor pos
 ms_tensor ms_qwen_project(ms_model *model, const ms_qwen_projection *module, ms_tensor pixels);
 /* Where parts end, int32 [count], floating. */
 ms_tensor ms_qwen_ends(ms_tape *tape, uint64_t count);
-
-/* get_rope_index: positions of three grids in the text, int64 [3, B, S], floating; how far images
- * move the positions stays with the model until the next pass. */
-ms_tensor ms_qwen_positions(ms_model *model);
 
 #endif

@@ -2,7 +2,7 @@
 #include "model/vision/qwen/qwen3_tower.h"
 
 #include "model/blocks/blocks.h"
-#include "model/vision/image_tokens.h"
+#include "model/blocks/images.h"
 #include "model/vision/qwen/attention.h"
 #include "model/vision/qwen/patches.h"
 #include "torch/ops/ops.h"
@@ -291,7 +291,7 @@ ms_qwen_vision_result ms_qwen_vision_run(ms_model *model, ms_tensor pixels, ms_t
     ms_tensor *hidden = ms_argument(&f, pixels), taps[2], tables[2] = {0}, result[2];
     qwen_interpolate(model, taps);
     ms_tensor *indices = ms_local(&f, taps[0]), *weights = ms_local(&f, taps[1]);
-    ms_tensor *places = ms_local(&f, ms_qwen_grid_positions(model, &t->images));
+    ms_tensor *places = ms_local(&f, ms_image_grid_places(model));
     t->places.ends = *ms_local(&f, ms_qwen_ends(tape, t->images.count + 1));
     ms_assign(&f, hidden, ms_qwen_project(model, &t->projection, *hidden));
     ms_tensor *learned = ms_local(&f, learned_positions(model, t, *indices, *weights));

@@ -9,7 +9,7 @@
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
-#include "model/vision/image_tokens.h"
+#include "model/blocks/images.h"
 #include "model/vision/qwen/image.h"
 #include "model/vision/qwen/patches.h"
 #include "model/vision/qwen/qwen3_tower.h"
