@@ -194,7 +194,7 @@ bool ms_check_part(ms_frame *f, const ms_text_node *node, const ms_family_part *
         return ms_info(f->model->tape, a[0])->dtype == MS_DTYPE_I64 ||
                ms_check_fail(f, node, a[0], "ids are wanted");
     case MS_SHAPE_TABLES:
-        return (has_rank(f, a[0], 3) && (has_rank(f, a[1], 2) || has_rank(f, a[1], 3))) ||
+        return has_rank(f, a[1], 2) || has_rank(f, a[1], 3) ||
                ms_check_fail(f, node, a[1], "hidden states and position ids are wanted");
     default:
         return true;

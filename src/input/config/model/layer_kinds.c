@@ -24,14 +24,21 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
     return false;
 }
 
+/* The first layer that reads keys of an earlier one. */
+static uint64_t first_reader(const ms_model_config *config)
+{
+    const uint64_t count = config->num_layers;
+    return config->sharing_layers < count ? count - config->sharing_layers : 0;
+}
+
 bool ms_layer_reads_keys(const ms_model_config *config, uint64_t layer)
 {
-    return layer >= config->num_layers - config->sharing_layers;
+    return layer >= first_reader(config);
 }
 
 bool ms_layer_stores_keys(const ms_model_config *config, uint64_t layer)
 {
-    const uint64_t end = config->num_layers - config->sharing_layers;
+    const uint64_t end = first_reader(config);
     if (config->sharing_layers == 0 || layer >= end)
         return false;
     for (uint64_t i = layer + 1; i < end; i++)
