@@ -115,6 +115,15 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     return status == MS_OK && text->table ? check_table(&facts, text->table, err) : status;
 }
 
+const ms_layer_rule ms_layer_rules[MS_LAYER_RULES] = {
+    {"slides", MS_LAYER_SLIDES, false},
+    {"is_sparse", MS_LAYER_SPARSE, false},
+    {"has_sparse_gate", MS_LAYER_SPARSE_GATE, false},
+    {"rotates", MS_LAYER_NO_ROTARY, true},
+    {"attends", MS_LAYER_TOKEN_MIXER, true},
+    {"is_feed_forward", MS_LAYER_MLP_ALONE, false},
+};
+
 uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
 {
     const ms_family_text *text = config->family->text;
@@ -122,19 +131,12 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
     uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
     if (config->decoder_layers > 0 && layer >= config->encoder_layers)
         kind |= MS_LAYER_DECODES;
-    const struct {
-        const ms_family_function *rule;
-        uint8_t flag;
-        bool lacks_it; /* where the rule is true */
-    } rules[] = {{text->slides, MS_LAYER_SLIDES, false},
-                 {text->sparse, MS_LAYER_SPARSE, false},
-                 {text->sparse_gate, MS_LAYER_SPARSE_GATE, false},
-                 {text->attends, MS_LAYER_TOKEN_MIXER, true}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].rule) {
-            const bool is_true = ms_family_truth(&facts, rules[i].rule->text->body.items[0]->value);
-            const bool has_flag = is_true != rules[i].lacks_it;
-            kind = (uint8_t)(has_flag ? kind | rules[i].flag : kind & ~rules[i].flag);
+    for (size_t i = 0; i < MS_LAYER_RULES; i++)
+        if (text->rules[i]) {
+            const ms_text_node *value = text->rules[i]->text->body.items[0]->value;
+            const bool has_flag = ms_family_truth(&facts, value) != ms_layer_rules[i].lacks;
+            const uint8_t flag = ms_layer_rules[i].flag;
+            kind = (uint8_t)(has_flag ? kind | flag : kind & ~flag);
         }
-    return kind;
+    return kind & MS_LAYER_MLP_ALONE ? (uint8_t)(kind & ~MS_LAYER_TOKEN_MIXER) : kind;
 }

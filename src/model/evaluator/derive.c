@@ -16,6 +16,22 @@
 
 /* ---- names ---- */
 
+/* A key by its name, NAME or vision_config.NAME. */
+static ms_text_node *key_named(ms_family_reading *r, const ms_text_node *at, const char *name,
+                               size_t bytes)
+{
+    const char *point = memchr(name, '.', bytes);
+    const size_t first = point ? (size_t)(point - name) : bytes;
+    ms_text_node *key = ms_family_node(r, point ? MS_NODE_MEMBER : MS_NODE_NAME, at);
+    if (!key)
+        return NULL;
+    key->text = ms_arena_printf(r->arena, "%.*s", (int)(bytes - (point ? first + 1 : 0)),
+                                point ? point + 1 : name);
+    if (point && !ms_node_add(r, key, key_named(r, at, name, first)))
+        return NULL;
+    return key->text ? key : NULL;
+}
+
 /* The names in the braces of a message become its items. */
 static bool resolve_message(ms_resolver *r, ms_text_node *message)
 {
@@ -25,12 +41,8 @@ static bool resolve_message(ms_resolver *r, ms_text_node *message)
     }
     const char *brace = message->is_format ? strchr(message->text, '{') : NULL;
     for (; brace; brace = strchr(brace + 1, '{')) {
-        const size_t bytes = strcspn(brace, "}");
-        ms_text_node *key = ms_family_node(r->reading, MS_NODE_NAME, message);
-        if (!key)
-            return false;
-        key->text = ms_arena_printf(r->reading->arena, "%.*s", (int)bytes - 1, brace + 1);
-        if (!key->text || !ms_resolve_number(r, key) || !ms_node_add(r->reading, message, key))
+        ms_text_node *key = key_named(r->reading, message, brace + 1, strcspn(brace + 1, "}"));
+        if (!key || !ms_resolve_number(r, key) || !ms_node_add(r->reading, message, key))
             return false;
     }
     return true;
@@ -39,6 +51,16 @@ static bool resolve_message(ms_resolver *r, ms_text_node *message)
 static bool resolve_check(ms_resolver *r, const ms_text_statement *s)
 {
     return ms_resolve_number(r, s->value) && (!s->message || resolve_message(r, s->message));
+}
+
+/* KEY = EXPRESSION; an activation is set by its name. */
+static bool resolve_setting(ms_resolver *r, const ms_text_statement *s)
+{
+    if (!ms_family_key_settable(r, s->targets[0]))
+        return false;
+    if (s->targets[0]->key->row.kind != MS_KEY_ACTIVATION)
+        return ms_resolve_number(r, s->value);
+    return ms_family_activation(r, s->value, &s->value->number);
 }
 
 static bool resolve_block(ms_resolver *r, const ms_text_block *block)
@@ -52,8 +74,7 @@ static bool resolve_block(ms_resolver *r, const ms_text_block *block)
             is_resolved = ms_resolve_number(r, s->value) && resolve_block(r, &s->body) &&
                           resolve_block(r, &s->other);
         else if (s->kind == MS_STATEMENT_ASSIGN && s->target_count == 1)
-            is_resolved =
-                ms_family_key_settable(r, s->targets[0]) && ms_resolve_number(r, s->value);
+            is_resolved = resolve_setting(r, s);
         else if (!is_resolved)
             ms_family_fail(r->reading, s->place, "derive() has lines KEY = ..., if and assert");
         if (!is_resolved)
@@ -119,8 +140,12 @@ static ms_status check(const ms_text_facts *facts, const ms_text_statement *s, m
     if (s->place->file->is_users)
         snprintf(place, sizeof place, " (%.80s:%" PRIu32 ")", s->place->file->name,
                  ms_family_line(s->place));
+    const char *object = key && key->object >= MS_OBJECT_OTHER
+                             ? facts->config->family->text->objects[key->object].name
+                             : NULL;
     if (key && err && err->status == MS_OK)
-        snprintf(err->pointer, sizeof err->pointer, "/%.100s", key->row.name);
+        snprintf(err->pointer, sizeof err->pointer, "/%.60s%s%.100s", object ? object : "",
+                 object ? "/" : "", key->row.name);
     return ms_fail(err, MS_ERR_CONFIG, "%s%s", message, place);
 }
 
@@ -146,6 +171,8 @@ static void set(ms_model_config *config, const ms_key *row, double value)
         *(uint64_t *)member = value < 0 ? 0 : UINT64_MAX;
     else if (row->kind == MS_KEY_FRACTION)
         *(double *)member = value;
+    else if (row->kind == MS_KEY_ACTIVATION)
+        *(ms_activation *)member = (ms_activation)value;
     else
         *(bool *)member = value < 0 || value > 0;
 }
@@ -161,7 +188,9 @@ static ms_status run(ms_model_config *config, const ms_text_block *block, ms_err
         else if (s->kind == MS_STATEMENT_IF)
             status = run(config, ms_family_truth(&facts, s->value) ? &s->body : &s->other, err);
         else if (s->kind == MS_STATEMENT_ASSIGN)
-            set(config, &s->targets[0]->key->row, ms_family_number(&facts, s->value));
+            set(config, &s->targets[0]->key->row,
+                s->value->kind == MS_NODE_STRING ? s->value->number
+                                                 : ms_family_number(&facts, s->value));
     }
     return status;
 }

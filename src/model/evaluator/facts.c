@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text/nearest.h"
+#include "model/vision/processors.h"
 
 /* ---- words ---- */
 
@@ -102,7 +103,8 @@ typedef enum row_kind {
     OF_WORD,    /* one of `words` */
     OF_WORDS,   /* a list of them: bits */
     OF_REFUSED, /* ["module", "why it is not adapted", "what can be"], up to `most` */
-    OF_EXCHANGED
+    OF_EXCHANGED,
+    OF_IMAGES /* the processor of images */
 } row_kind;
 
 typedef struct fact_row {
@@ -124,6 +126,9 @@ static const fact_row family_rows[] = {
     TRUTH(ms_family, scales_logits),
     TRUTH(ms_family, eager_only),
     TRUTH(ms_family, has_zero_window),
+    TRUTH(ms_family, may_be_flat),
+    TRUTH(ms_family, may_lack_more),
+    {"images", OF_IMAGES, 0, 0, NULL, 0},
     ROW(ms_family, unpredicted, OF_WORDS, unpredicted, 0),
     TRUTH(ms_family, has_no_attention),
     TRUTH(ms_family, takes_no_positions),
@@ -297,6 +302,18 @@ static bool read_words(ms_family_reading *r, const ms_text_node *node, const wor
     return true;
 }
 
+/* Its row has offset 0: it sets several members. */
+static bool read_images(ms_family_reading *r, const ms_text_node *node, ms_family *family)
+{
+    const ms_image_processor *found =
+        node->kind == MS_NODE_STRING ? ms_image_processor_named(node->text) : NULL;
+    if (!found)
+        return fail(r, node, "a processor of images that memscope knows is wanted here");
+    family->place_image = found->place_image;
+    family->image_input = found->input;
+    return true;
+}
+
 static bool read_value(ms_family_reading *r, const fact_row *row, const ms_text_node *node,
                        void *member)
 {
@@ -318,6 +335,8 @@ static bool read_value(ms_family_reading *r, const fact_row *row, const ms_text_
         return read_exchanged(r, node, row->most, member);
     case OF_REFUSED:
         return read_refused(r, node, row->most, member);
+    case OF_IMAGES:
+        return read_images(r, node, member);
     case OF_WORD:
     case OF_WORDS:
         if (!(row->kind == OF_WORD ? read_word : read_words)(r, node, row->words, &value))

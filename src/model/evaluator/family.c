@@ -123,6 +123,14 @@ static bool add_objects(ms_arena *arena, const ms_family_text *text, ms_family *
     return true;
 }
 
+static bool has_rules(const ms_family_text *text)
+{
+    bool has_one = false;
+    for (size_t i = 0; i < MS_LAYER_RULES; i++)
+        has_one |= text->rules[i] != NULL;
+    return has_one;
+}
+
 /* The family that it is like, or none, with what the text has. `row`: of a program in C. */
 static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family *row,
                          ms_family_text *text, ms_error *err)
@@ -143,7 +151,7 @@ static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family
     family->key_count = count;
     family->derive = ms_family_text_derive;
     family->check = ms_family_text_check;
-    if (text->slides || text->sparse || text->sparse_gate || text->attends || text->has_decoder)
+    if (has_rules(text) || text->has_decoder)
         family->layer_kind = ms_family_text_kind;
     family->program = &program;
     family->stages = text->root.forward ? NULL : &ms_family_text_stages;

@@ -148,6 +148,10 @@ static const known_name known[] = {
     KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
     KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
+    KNOWN("image_tokens", image_tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_TOKENS),
+    KNOWN("vision_intermediate_size", vision.intermediate_size, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
+    KNOWN("layers_before_features", vision.feature_layers, OF_COUNTS, MAX_LAYERS,
+          MS_FAMILY_DIM_NUMBER),
     KNOWN("image_token_id", image_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("mm_tokens_per_image", vision.tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
     KNOWN("projector_hidden_act", vision.projector_activation, OF_ACTIVATIONS, 1, PLAIN),
@@ -226,14 +230,11 @@ static bool is_of_tower(const ms_family_text *text, uint32_t object)
 
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
 {
-    for (uint32_t i = 0; i < text->key_count; i++)
-        if (strcmp(text->keys[i].name, name) == 0 && text->keys[i].object < MS_OBJECT_OTHER)
-            return &text->keys[i];
     for (uint32_t i = 0; i < text->derived_count; i++)
         if (strcmp(text->derived[i].name, name) == 0)
             return &text->derived[i];
     for (uint32_t i = 0; i < text->key_count; i++)
-        if (strcmp(text->keys[i].name, name) == 0)
+        if (strcmp(text->keys[i].name, name) == 0 && text->keys[i].object < MS_OBJECT_OTHER)
             return &text->keys[i];
     return NULL;
 }
@@ -262,14 +263,6 @@ const ms_family_key *ms_family_key_always(const char *name)
         {.name = "intermediate_size",
          .row = {.name = "hidden_size", .kind = MS_KEY_COUNT, .offset = MEMBER(intermediate_size)},
          .dim = MS_FAMILY_DIM_INTERMEDIATE},
-        {.name = "image_tokens",
-         .row = {.name = "image_size", .kind = MS_KEY_COUNT, .offset = MEMBER(image_tokens)},
-         .dim = MS_FAMILY_DIM_TOKENS},
-        {.name = "layers_before_features", /* of a tower */
-         .row = {.name = "vision_feature_layer",
-                 .kind = MS_KEY_COUNT,
-                 .offset = MEMBER(vision.feature_layers)},
-         .dim = MS_FAMILY_DIM_NUMBER},
         {.name = "num_labels",
          .row = {.name = "num_labels", .kind = MS_KEY_COUNT, .offset = MEMBER(num_labels)},
          .dim = MS_FAMILY_DIM_LABELS},
@@ -282,12 +275,14 @@ const ms_family_key *ms_family_key_always(const char *name)
 
 bool ms_family_key_settable(ms_resolver *r, ms_text_node *target)
 {
-    static const ms_key_kind kinds_of[] = {
-        [OF_COUNTS] = MS_KEY_COUNT, [OF_TRUTHS] = MS_KEY_BOOL, [OF_FRACTIONS] = MS_KEY_FRACTION};
+    static const ms_key_kind kinds_of[] = {[OF_COUNTS] = MS_KEY_COUNT,
+                                           [OF_TRUTHS] = MS_KEY_BOOL,
+                                           [OF_FRACTIONS] = MS_KEY_FRACTION,
+                                           [OF_ACTIVATIONS] = MS_KEY_ACTIVATION};
     ms_family_text *text = r->text;
     target->key = ms_family_key_find(text, target->text);
     for (size_t i = 0; !target->key && i < KNOWN_COUNT; i++) {
-        if (known[i].type == OF_ACTIVATIONS || strcmp(known[i].name, target->text) != 0)
+        if (strcmp(known[i].name, target->text) != 0)
             continue;
         if (text->derived_count < MS_FAMILY_DERIVED) {
             text->derived[text->derived_count] =
@@ -299,8 +294,8 @@ bool ms_family_key_settable(ms_resolver *r, ms_text_node *target)
             target->key = &text->derived[text->derived_count++];
         }
     }
-    if (target->key && target->key->row.kind <= MS_KEY_FRACTION &&
-        target->key->row.kind != MS_KEY_INTEGER)
+    const ms_key_kind kind = target->key ? target->key->row.kind : MS_KEY_IGNORED;
+    if (kind <= MS_KEY_BOOL || kind == MS_KEY_FRACTION || kind == MS_KEY_ACTIVATION)
         return true;
     ms_family_fail(r->reading, target,
                    "derive() sets keys of the text, or members that memscope knows");
@@ -354,11 +349,11 @@ static bool read_count(ms_resolver *r, const ms_text_node *node, ms_key *row, ms
     return false;
 }
 
-static bool read_activation(ms_resolver *r, const ms_text_node *node, ms_key *row)
+bool ms_family_activation(ms_resolver *r, const ms_text_node *node, double *value)
 {
     for (int i = 0; node->kind == MS_NODE_STRING && i < MS_ACTIVATION_COUNT; i++)
         if (strcmp(ms_activation_name((ms_activation)i), node->text) == 0) {
-            row->default_value = i;
+            *value = i;
             return true;
         }
     ms_family_fail(r->reading, node, "this activation is not known");
@@ -408,7 +403,7 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         ms_family_fail(r->reading, node, "a number of pixels is wanted here");
         return false;
     case MS_KEY_ACTIVATION:
-        return read_activation(r, node, row);
+        return ms_family_activation(r, node, &row->default_value);
     case MS_KEY_FRACTION:
         return read_fraction(r, node, row);
     case MS_KEY_LAYER_PATTERN:

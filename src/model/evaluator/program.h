@@ -137,6 +137,7 @@ enum {
     MS_FAMILY_FIELDS = 64,
     MS_FAMILY_KEYS = 96,
     MS_FAMILY_DERIVED = 8,
+    MS_LAYER_RULES = 6,
     MS_FAMILY_CLASSES_OF_TEXT = 64
 };
 
@@ -183,11 +184,10 @@ struct ms_family_text {
      * field that is new or of another kind. */
     bool changes_modules, changes_blocks;
     ms_model_class architectures[MS_FAMILY_CLASSES];
-    /* Rules of layers, of the config; NULL: none. */
-    const ms_family_function *slides, *sparse, *sparse_gate, *attends;
-    ms_text_block checks;                   /* assert statements of the config */
-    ms_text_block derive;                   /* of its derive(), before the checks */
-    ms_text_block facts;                    /* classes of them: facts.h */
+    const ms_family_function *rules[MS_LAYER_RULES]; /* of layers, of the config; NULL: none */
+    ms_text_block checks;                            /* assert statements of the config */
+    ms_text_block derive;                            /* of its derive(), before the checks */
+    ms_text_block facts;                             /* classes of them: facts.h */
     uint32_t own_keys;                      /* of ms_model_config's `own`, that are taken */
     const ms_text_node *table;              /* what made the embedding that the head names */
     bool has_decoder;                       /* behind an encoder, with layers of its own */
@@ -230,6 +230,16 @@ static inline bool ms_list_is_of_layers(const ms_text_node *list)
 
 /* Makes the node one of what memscope knows, by its name; false: there is none such. */
 bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);
+
+/* A rule of layers, `def slides(layer)`, and the flag of a layer for which it is true, or, with
+ * `lacks`, for which it is not. */
+typedef struct ms_layer_rule {
+    const char *name;
+    uint8_t flag;
+    bool lacks;
+} ms_layer_rule;
+
+extern const ms_layer_rule ms_layer_rules[MS_LAYER_RULES]; /* check.c */
 
 /* What numbers of a text depend on. */
 typedef struct ms_text_facts {

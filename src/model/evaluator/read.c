@@ -260,23 +260,16 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         m->text->derive = s->body;
         return s->target_count == 0 || fail(m, s->place, "derive() has no parameters");
     }
-    const struct {
-        const char *name;
-        const ms_family_function **rule;
-    } rules[] = {{"slides", &m->text->slides},
-                 {"is_sparse", &m->text->sparse},
-                 {"has_sparse_gate", &m->text->sparse_gate},
-                 {"attends", &m->text->attends}};
     size_t place = 0;
-    while (place < sizeof rules / sizeof *rules && strcmp(rules[place].name, s->text) != 0)
+    while (place < MS_LAYER_RULES && strcmp(ms_layer_rules[place].name, s->text) != 0)
         place++;
     ms_family_function *f = ms_arena_array(m->text->arena, ms_family_function, 1);
     if (!f)
         return fail(m, s->place, "out of memory");
-    if (place == sizeof rules / sizeof *rules)
+    if (place == MS_LAYER_RULES)
         return fail(m, s->place,
-                    "a config has the rules slides(layer), is_sparse(layer), "
-                    "has_sparse_gate(layer), attends(layer) and derive()");
+                    "a config has the rules slides(layer), is_sparse(layer), rotates(layer), "
+                    "attends(layer), is_feed_forward(layer), has_sparse_gate(layer) and derive()");
     const bool is_rule = s->target_count == 1 && s->body.count == 1 &&
                          s->body.items[0]->kind == MS_STATEMENT_RETURN &&
                          s->body.items[0]->value->kind != MS_NODE_TUPLE;
@@ -284,7 +277,7 @@ static bool read_rule(merge *m, const ms_text_statement *s)
         return fail(m, s->place, "a rule has one parameter, and returns one expression");
     *f = (ms_family_function){.name = s->text, .text = s, .parameter_count = 1};
     f->parameters[0] = s->targets[0]->text;
-    *rules[place].rule = f;
+    m->text->rules[place] = f;
     return true;
 }
 
@@ -317,7 +310,7 @@ static void drop_keys(ms_family_text *text, uint32_t object)
         return;
     text->own_keys = count > 0 ? text->own_keys : 0;
     text->checks.count = text->derive.count = text->derived_count = 0;
-    text->slides = text->sparse = text->sparse_gate = text->attends = NULL;
+    memset(text->rules, 0, sizeof text->rules);
 }
 
 /* model_type = "llama", of an object */

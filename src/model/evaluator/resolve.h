@@ -64,6 +64,8 @@ const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t objec
                                       const char *name);
 /* A name that the config has also where the text has no such key; NULL: none. */
 const ms_family_key *ms_family_key_always(const char *name);
+/* The number of an activation that a text names. */
+bool ms_family_activation(ms_resolver *resolver, const ms_text_node *node, double *value);
 /* Finds the key that derive() sets, of the text or of those that memscope knows: target->key. */
 bool ms_family_key_settable(ms_resolver *resolver, ms_text_node *target);
 /* derive.c: what the config says across keys. */

@@ -249,6 +249,8 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
     if (!measure(reading, &text->root, NULL))
         return false;
     r.klass = NULL;
-    return resolve_rule(&r, text->slides) && resolve_rule(&r, text->sparse) &&
-           resolve_rule(&r, text->sparse_gate) && resolve_rule(&r, text->attends);
+    for (size_t i = 0; i < MS_LAYER_RULES; i++)
+        if (!resolve_rule(&r, text->rules[i]))
+            return false;
+    return true;
 }
