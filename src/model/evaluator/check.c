@@ -7,6 +7,7 @@
 
 #include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
+#include "model/dense/sharing.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"
 #include "model/evaluator/resolve.h"
@@ -107,6 +108,8 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
     ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
     if (status == MS_OK)
         status = ms_config_rules_check(config, err);
+    if (status == MS_OK)
+        status = ms_check_sharing(config, err);
     if (status == MS_OK && config->intermediate_size == 0 &&
         config->num_experts == 0) /* a family may derive it */
         return ms_fail(err, MS_ERR_CONFIG, "the key intermediate_size is missing in class config");

@@ -10,7 +10,7 @@
 #include "input/config/model/family_facts.h"
 #include "input/config/model/model_read.h"
 #include "model/evaluator/evaluate.h"
-#include "model/evaluator/facts.h"
+#include "model/evaluator/config/facts.h"
 
 /* ---- texts by name ---- */
 

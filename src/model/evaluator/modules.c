@@ -530,10 +530,10 @@ static const ms_primitive_list module_rows = {modules, sizeof modules / sizeof *
 const ms_primitive *ms_primitive_at(uint32_t i)
 {
     static const ms_primitive_list *const lists[] = {
-        &module_rows,       &ms_mixture_rows,   &ms_head_rows,        &ms_function_rows,
-        &ms_view_rows,      &ms_operation_rows, &ms_creation_rows,    &ms_builtin_rows,
-        &ms_recurrent_rows, &ms_tower_rows,     &ms_translation_rows, &ms_convolution_rows,
-        &ms_image_rows,     &ms_picture_rows,
+        &module_rows,       &ms_mixture_rows,     &ms_head_rows,        &ms_function_rows,
+        &ms_view_rows,      &ms_operation_rows,   &ms_creation_rows,    &ms_builtin_rows,
+        &ms_recurrent_rows, &ms_translation_rows, &ms_convolution_rows, &ms_image_rows,
+        &ms_picture_rows,
     };
     for (size_t k = 0; k < sizeof lists / sizeof *lists; i -= lists[k++]->count)
         if (i < lists[k]->count)

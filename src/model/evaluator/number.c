@@ -27,6 +27,7 @@ static const struct {
              {"layer_number", MS_FACT_NUMBER, true},
              {"any_layer_slides", MS_FACT_ANY_SLIDES, false},
              {"any_layer_is_full", MS_FACT_ANY_FULL, false},
+             {"any_layer_scans", MS_FACT_ANY_SCANS, false},
              {"head_is_tied", MS_FACT_IS_TIED, false},
              {"liger_swiglu", MS_FACT_LIGER_SWIGLU, false},
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
@@ -157,6 +158,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return !(kind & (MS_LAYER_TOKEN_MIXER | MS_LAYER_MLP_ALONE));
     case MS_FACT_ANY_SLIDES:
         return ms_model_has_layers(config, MS_LAYER_SLIDES);
+    case MS_FACT_ANY_SCANS:
+        return ms_model_has_layers(config, MS_LAYER_TOKEN_MIXER);
     case MS_FACT_ANY_FULL:
         return ms_model_has_layers_but(config, MS_LAYER_SLIDES);
     case MS_FACT_IS_TIED:

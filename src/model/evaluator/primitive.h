@@ -150,7 +150,7 @@ typedef struct ms_primitive_list {
 
 extern const ms_primitive_list ms_function_rows, ms_head_rows, ms_mixture_rows, ms_view_rows,
     ms_operation_rows, ms_creation_rows, ms_builtin_rows, ms_translation_rows, ms_convolution_rows,
-    ms_recurrent_rows, ms_tower_rows, ms_image_rows, ms_picture_rows;
+    ms_recurrent_rows, ms_image_rows, ms_picture_rows;
 
 /* arguments.c: what a function of values is given. The node of its i-th argument, or the call. */
 const ms_text_node *ms_given(const ms_text_node *call, uint32_t i);

@@ -74,6 +74,7 @@ typedef enum ms_family_fact {
     MS_FACT_TRAINING, /* of any module */
     MS_FACT_ANY_SLIDES,
     MS_FACT_ANY_FULL,
+    MS_FACT_ANY_SCANS,
     MS_FACT_IS_TIED,
     MS_FACT_LIGER_SWIGLU,
     MS_FACT_FIRST_STAGE,

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "model/evaluator/facts.h"
+#include "model/evaluator/config/facts.h"
 #include "model/evaluator/syntax/parser.h"
 #include "model/evaluator/resolve.h"
 

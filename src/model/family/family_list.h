@@ -10,34 +10,7 @@
 #include "input/config/model/family.h"
 
 /* clang-format off */
-#define MS_FAMILY_LIST(X)             \
-    X(llama4_text)                    \
-    X(llama4)                         \
-    X(granitemoehybrid)               \
-    X(lfm2)                           \
-    X(gemma3)                         \
-    X(gemma3n_text)                   \
-    X(gemma4_text)                    \
-    X(gemma4)                         \
-    X(qwen3_next)                     \
-    X(qwen3_5_text)                   \
-    X(qwen3_5)                        \
-    X(qwen3_5_moe_text)               \
-    X(qwen3_5_moe)                    \
-    X(llava)                          \
-    X(qwen2_vl)                       \
-    X(qwen2_5_vl)                     \
-    X(qwen3_vl)                       \
-    X(qwen3_vl_moe)                   \
-    X(deepseek_v2)                    \
-    X(deepseek_v3)                    \
-    X(deepseek_v32)                   \
-    X(mamba)                          \
-    X(mamba2)                         \
-    X(nemotron_h)                     \
-    X(vit)                            \
-    X(t5)                             \
-    X(whisper)
+#define MS_FAMILY_LIST(X) X(gemma4)
 /* clang-format on */
 
 #define MS_FAMILY_DECLARE(name) extern const ms_family ms_family_##name;

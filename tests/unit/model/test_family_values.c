@@ -132,7 +132,6 @@ static const struct {
     {MLP "return as_sequences(x)\n", 6, 16, "as_tokens() of the same module"},
     {MLP "return F.conv1d(x, x, None, padding=1, groups=3)\n", 6, 18, "groups=C and a padding"},
     {MLP "return F.conv1d(x[0], x, None, padding=1, groups=3)\n", 6, 18, "[B, C, S], and a weight"},
-    {HEAD "class Model(Model):\n    visual = vision_tower()\n", 5, 14, "no tower of this family"},
     {MLP "a, b = chunk_scan(x, x, x, x, x, x, x, 4)\n        return a\n", 6, 16,
      "[B, S, heads, width]"},
     {MLP "y = view_heads(x, 4)\n        a, b = chunk_scan(y, y, y, y, y, y, y, 4)\n"

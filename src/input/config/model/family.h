@@ -184,9 +184,6 @@ typedef struct ms_family {
     /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: as a rotary decoder.
      */
     const struct ms_stage_program *stages;
-    /* Builds the tower that a text's vision_tower() stands for, below `parent`; false when out of
-     * memory. */
-    bool (*build_tower)(struct ms_model *model, uint32_t parent);
     /* The name of the text that has its keys and its program, which ms_family_list's `read` adds;
      * NULL: they are here. */
     const char *text_name;

@@ -208,21 +208,6 @@ static bool build_as(ms_model *model, ms_decoder_style style)
     return ms_decoder_build(model, style);
 }
 
-static const ms_family_facts gemma4_text_facts = {
-    .compared = MS_WITH_ZERO3 | MS_WITH_CHUNKED_LOSS,
-};
-
-const ms_family ms_family_gemma4_text = {.model_type = "gemma4_text",
-                                         .facts = &gemma4_text_facts,
-                                         .classes = {{"Gemma4ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                         .derive = derive,
-                                         .check = check,
-                                         .ends_unlimited = true,
-                                         .takes_cache = true,
-                                         .unpredicted = MS_UNPREDICTED_DOCUMENTS |
-                                                        MS_UNPREDICTED_HOST_PARAMETERS,
-                                         .text_name = "gemma4_text"};
-
 /* ---- with towers for pictures and sounds ---- */
 
 static bool build_whole(ms_model *model)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/resolve.h"
+#include "model/evaluator/config/known_names.h"
 
 #include <string.h>
 
@@ -7,219 +8,37 @@
 #include "model/family/family_keys.h"
 #include "base/text/nearest.h"
 
-/* ---- names that memscope knows; other keys are the text's own ---- */
-
-typedef enum member_type {
-    OF_COUNTS,
-    OF_TRUTHS,
-    OF_FRACTIONS,
-    OF_ACTIVATIONS,
-    OF_INTEGERS
-} member_type;
-
-#define KNOWN(name, member, type, most, dim)                                                       \
-    {                                                                                              \
-        name, MEMBER(member), type, most, dim, NULL                                                \
-    }
-#define NAMED(name, member, most, symbol)                                                          \
-    {                                                                                              \
-        name, MEMBER(member), OF_COUNTS, most, MS_FAMILY_DIM_NAMED, symbol                         \
-    }
-#define PLAIN MS_FAMILY_DIM_OWN
-/* The same where it may be 0. */
-#define LETTER(name, member, most, symbol)                                                         \
-    {                                                                                              \
-        name, MEMBER(member), OF_COUNTS, most, PLAIN, symbol                                       \
-    }
-
-typedef struct known_name {
-    const char *name;
-    size_t offset;
-    member_type type;
-    uint64_t most;
-    ms_family_dim dim;
-    const char *symbol;
-} known_name;
-
-static const known_name known[] = {
-    KNOWN("vocab_size", vocab_size, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_VOCAB),
-    KNOWN("hidden_size", hidden_size, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_HIDDEN),
-    KNOWN("intermediate_size", intermediate_size, OF_COUNTS, MAX_INTERMEDIATE,
-          MS_FAMILY_DIM_INTERMEDIATE),
-    LETTER("num_hidden_layers", num_layers, MAX_LAYERS, "L"),
-    KNOWN("num_encoder_layers", encoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
-    KNOWN("num_decoder_layers", decoder_layers, OF_COUNTS, MAX_LAYERS / 2, PLAIN),
-    NAMED("num_mel_bins", mel_bins, MAX_HIDDEN, "M"),
-    NAMED("encoder_ffn_dim", encoder_intermediate, MAX_INTERMEDIATE, "Ie"),
-    KNOWN("max_source_positions", source_positions, OF_COUNTS, MAX_POSITIONS / 2,
-          MS_FAMILY_DIM_SOURCE),
-    KNOWN("num_channels", num_channels, OF_COUNTS, 1 << 12, MS_FAMILY_DIM_NUMBER),
-    KNOWN("image_height", image_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
-    KNOWN("patch_height", patch_sides[0], OF_COUNTS, 1 << 14, MS_FAMILY_DIM_NUMBER),
-    NAMED("relative_attention_num_buckets", bias_buckets, MAX_POSITIONS, "N"),
-    KNOWN("num_attention_heads", num_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_HEADS),
-    KNOWN("num_key_value_heads", num_kv_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_KV_HEADS),
-    KNOWN("head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
-    KNOWN("qk_rope_head_dim", head_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_HEAD),
-    KNOWN("qk_nope_head_dim", plain_key_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_PLAIN_KEY),
-    KNOWN("v_head_dim", value_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_VALUE),
-    KNOWN("q_lora_rank", query_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_QUERY_RANK),
-    KNOWN("kv_lora_rank", latent_rank, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_LATENT),
-    KNOWN("index_n_heads", index_heads, OF_COUNTS, MAX_HEADS, MS_FAMILY_DIM_INDEX_HEADS),
-    KNOWN("index_head_dim", index_dim, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_INDEX),
-    KNOWN("index_topk", index_tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
-    KNOWN("max_position_embeddings", max_positions, OF_COUNTS, MAX_POSITIONS,
-          MS_FAMILY_DIM_POSITIONS),
-    KNOWN("word_embed_proj_dim", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_EMBEDDING),
-    KNOWN("num_ln_in_parallel_attn", parallel_norms, OF_COUNTS, 2, PLAIN),
-    KNOWN("local_attention", local_attention, OF_COUNTS, MAX_POSITIONS, PLAIN),
-    KNOWN("sliding_window", sliding_window, OF_COUNTS, MAX_POSITIONS, PLAIN),
-    KNOWN("sliding_window_pattern", sliding_pattern, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("max_window_layers", max_window_layers, OF_COUNTS, MAX_POSITIONS, PLAIN),
-    KNOWN("no_rope_layer_interval", no_rotary_interval, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("num_experts", num_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_EXPERTS),
-    KNOWN("num_experts_per_tok", experts_per_token, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_CHOSEN),
-    KNOWN("moe_intermediate_size", expert_size, OF_COUNTS, MAX_INTERMEDIATE, MS_FAMILY_DIM_EXPERT),
-    KNOWN("shared_expert_intermediate_size", shared_expert_size, OF_COUNTS, MAX_INTERMEDIATE,
-          MS_FAMILY_DIM_SHARED),
-    KNOWN("decoder_sparse_step", sparse_step, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("n_shared_experts", shared_experts, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
-    KNOWN("first_k_dense_replace", first_sparse_layer, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("n_group", expert_groups, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
-    KNOWN("topk_group", chosen_groups, OF_COUNTS, MAX_EXPERTS, MS_FAMILY_DIM_NUMBER),
-    KNOWN("limits_groups", limits_groups, OF_TRUTHS, 1, PLAIN),
-    KNOWN("num_nextn_predict_layers", prediction_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
-    KNOWN("embedding_size", embedding_width, OF_COUNTS, MAX_HIDDEN, MS_FAMILY_DIM_TABLE),
-    KNOWN("type_vocab_size", sentence_types, OF_COUNTS, MAX_VOCAB, MS_FAMILY_DIM_TYPES),
-    KNOWN("rotary_dim", rotary_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_ROTARY),
-    KNOWN("linear_num_key_heads", linear_key_heads, OF_COUNTS, MAX_HEADS, PLAIN),
-    KNOWN("linear_num_value_heads", linear_value_heads, OF_COUNTS, MAX_HEADS, PLAIN),
-    KNOWN("state_size", state_size, OF_COUNTS, 1 << 14, PLAIN),
-    KNOWN("scan_heads", scan_heads, OF_COUNTS, MAX_HEADS, PLAIN),
-    KNOWN("scan_head_dim", scan_head_dim, OF_COUNTS, MAX_HEAD_DIM, PLAIN),
-    KNOWN("n_groups", state_groups, OF_COUNTS, MAX_HEADS, PLAIN),
-    KNOWN("expand", expansion, OF_COUNTS, MAX_HEADS, PLAIN),
-    KNOWN("residual_in_fp32", residual_in_fp32, OF_TRUTHS, 1, PLAIN),
-    KNOWN("conv_kernel", convolution_width, OF_COUNTS, MAX_HEAD_DIM, MS_FAMILY_DIM_NUMBER),
-    KNOWN("feed_forward_size", mlp_width, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
-    KNOWN("pad_token_id", pad_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
-    KNOWN("num_kv_shared_layers", sharing_layers, OF_COUNTS, MAX_LAYERS, PLAIN),
-    LETTER("global_head_dim", wide_head_dim, MAX_HEAD_DIM, "Dw"),
-    LETTER("num_global_key_value_heads", wide_kv_heads, MAX_HEADS, "Hw"),
-    KNOWN("attention_k_eq_v", keys_are_values, OF_TRUTHS, 1, PLAIN),
-    KNOWN("enable_moe_block", has_experts, OF_TRUTHS, 1, PLAIN),
-    KNOWN("use_bidirectional_attention", sees_all, OF_TRUTHS, 1, PLAIN),
-    LETTER("hidden_size_per_layer_input", layer_input_size, MAX_HEAD_DIM, "P"),
-    LETTER("vocab_size_per_layer_input", layer_input_rows, MAX_VOCAB, "Vl"),
-    LETTER("laurel_rank", laurel_rank, MAX_HIDDEN, "R"),
-    LETTER("altup_num_inputs", altup_streams, 6, "N"),
-    KNOWN("altup_correct_scale", scales_corrected, OF_TRUTHS, 1, PLAIN),
-    KNOWN("altup_active_idx", active_stream, OF_COUNTS, 6, MS_FAMILY_DIM_NUMBER),
-    KNOWN("altup_coef_clip", clips_coefficients, OF_TRUTHS, 1, PLAIN),
-    KNOWN("tie_word_embeddings", tie_word_embeddings, OF_TRUTHS, 1, PLAIN),
-    KNOWN("is_encoder_decoder", is_encoder_decoder, OF_TRUTHS, 1, PLAIN),
-    KNOWN("gates_mlp", gates_mlp, OF_TRUTHS, 1, PLAIN),
-    KNOWN("attention_bias", attention_bias, OF_TRUTHS, 1, PLAIN),
-    KNOWN("attention_out_bias", output_bias, OF_TRUTHS, 1, PLAIN),
-    KNOWN("mlp_bias", mlp_bias, OF_TRUTHS, 1, PLAIN),
-    KNOWN("use_sliding_window", use_sliding_window, OF_TRUTHS, 1, PLAIN),
-    KNOWN("qk_layernorm", head_norms, OF_TRUTHS, 1, PLAIN),
-    KNOWN("norm_topk_prob", normalises_experts, OF_TRUTHS, 1, PLAIN),
-    KNOWN("output_router_logits", outputs_router_logits, OF_TRUTHS, 1, PLAIN),
-    KNOWN("clip_qkv", clips_projections, OF_TRUTHS, 1, PLAIN),
-    KNOWN("scale_attn_weights", scale_attn_weights, OF_TRUTHS, 1, PLAIN),
-    KNOWN("attn_logit_softcapping", caps_scores, OF_TRUTHS, 1, PLAIN),
-    KNOWN("final_logit_softcapping", caps_logits, OF_TRUTHS, 1, PLAIN),
-    KNOWN("use_parallel_residual", parallel_residual, OF_TRUTHS, 1, PLAIN),
-    KNOWN("classifier_dropout", classifier_dropout, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("layerdrop", layer_drop, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("new_decoder_architecture", groups_kv, OF_TRUTHS, 1, PLAIN),
-    KNOWN("multi_query", shares_kv, OF_TRUTHS, 1, PLAIN),
-    KNOWN("parallel_attn", is_parallel, OF_TRUTHS, 1, PLAIN),
-    KNOWN("alibi", alibi, OF_TRUTHS, 1, PLAIN),
-    KNOWN("turns_heads", turns_heads, OF_TRUTHS, 1, PLAIN),
-    KNOWN("attention_dropout", attention_dropout, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("residual_dropout", residual_dropout, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("embedding_dropout", embedding_dropout, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("partial_rotary_factor", rotary_share, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("mixing_dropout", mixing_dropout, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("broadcasts_kv", broadcasts_kv, OF_TRUTHS, 1, PLAIN),
-    KNOWN("skipped_positions", skipped_positions, OF_COUNTS, MAX_VOCAB, PLAIN),
-    KNOWN("router_jitter_noise", router_jitter, OF_FRACTIONS, 1, PLAIN),
-    KNOWN("classifier_activation", head_activation, OF_ACTIVATIONS, 1, PLAIN),
-    KNOWN("hidden_act", activation, OF_ACTIVATIONS, 1, PLAIN),
-    KNOWN("image_tokens", image_tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_TOKENS),
-    KNOWN("vision_intermediate_size", vision.intermediate_size, OF_COUNTS, MAX_INTERMEDIATE, PLAIN),
-    KNOWN("layers_before_features", vision.feature_layers, OF_COUNTS, MAX_LAYERS,
-          MS_FAMILY_DIM_NUMBER),
-    KNOWN("image_token_id", image_token_id, OF_COUNTS, MAX_VOCAB, PLAIN),
-    KNOWN("mm_tokens_per_image", vision.tokens, OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
-    KNOWN("projector_hidden_act", vision.projector_activation, OF_ACTIVATIONS, 1, PLAIN),
-    KNOWN("keeps_class_token", vision.keeps_class, OF_TRUTHS, 1, PLAIN),
-    KNOWN("vision_feature_layer", vision.feature_layer, OF_INTEGERS, MAX_LAYERS, PLAIN),
-    KNOWN("multimodal_projector_bias", vision.projector_bias, OF_TRUTHS, 1, PLAIN),
-};
-
-/* Of class vision_config. */
-#define SEEN(name, member, most) KNOWN(name, vision.member, OF_COUNTS, most, MS_FAMILY_DIM_NUMBER)
-static const known_name seen[] = {
-    NAMED("hidden_size", vision.hidden_size, MAX_HIDDEN, "Hv"),
-    NAMED("intermediate_size", vision.intermediate_size, MAX_INTERMEDIATE, "Iv"),
-    NAMED("out_hidden_size", vision.out_size, MAX_HIDDEN, "Ov"),
-    SEEN("vision_output_dim", out_size, MAX_HIDDEN),
-    SEEN("projector_input_dim", projector_in, MAX_HIDDEN),
-    SEEN("projector_output_dim", projector_out, MAX_HIDDEN),
-    SEEN("mlp_ratio", mlp_ratio, 64),
-    SEEN("num_position_embeddings", positions, MAX_POSITIONS),
-    SEEN("spatial_merge_size", merge_size, 64),
-    SEEN("temporal_patch_size", frames, MAX_HEADS),
-    SEEN("window_size", window_size, MAX_POSITIONS),
-    KNOWN("marked_blocks", vision.marked_blocks, OF_COUNTS, MS_MOST_BLOCKS - 1, PLAIN),
-    SEEN("num_hidden_layers", num_layers, MAX_LAYERS),
-    SEEN("num_attention_heads", num_heads, MAX_HEADS),
-    SEEN("num_channels", channels, MAX_HEADS),
-    SEEN("image_size", image_size, MAX_HIDDEN),
-    KNOWN("vision_use_head", vision.has_head, OF_TRUTHS, 1, PLAIN),
-    SEEN("patch_size", patch_size, MAX_HEADS),
-    KNOWN("hidden_act", vision.activation, OF_ACTIVATIONS, 1, PLAIN),
-    KNOWN("attention_dropout", vision.dropout, OF_FRACTIONS, 1, PLAIN),
-};
-
 /* ---- kinds of keys, as the text calls them ---- */
 
 static const struct {
     const char *name;
     ms_key_kind kind;
-    member_type type;
+    ms_member_type type;
     bool has_member, has_default;
 } kinds[] = {
-    {"count", MS_KEY_COUNT, OF_COUNTS, true, true},
-    {"sides", MS_KEY_SIDES, OF_COUNTS, true, true},
-    {"numbers", MS_KEY_NUMBERS, OF_COUNTS, true, false},
-    {"integer", MS_KEY_INTEGER, OF_INTEGERS, true, true},
-    {"flag", MS_KEY_BOOL, OF_TRUTHS, true, true},
-    {"fraction", MS_KEY_FRACTION, OF_FRACTIONS, true, true},
-    {"activation", MS_KEY_ACTIVATION, OF_ACTIVATIONS, true, true},
-    {"is_set", MS_KEY_IS_SET, OF_TRUTHS, true, true},
-    {"choice", MS_KEY_CHOICE, OF_TRUTHS, true, true},
-    {"only", MS_KEY_FIXED_BOOL, OF_TRUTHS, false, true},
-    {"layer_types", MS_KEY_LAYER_TYPES, OF_COUNTS, false, false},
-    {"layer_pattern", MS_KEY_LAYER_PATTERN, OF_COUNTS, false, true},
-    {"attention_layers", MS_KEY_ATTENTION_LAYERS, OF_COUNTS, false, false},
-    {"dense_layers", MS_KEY_DENSE_LAYERS, OF_COUNTS, false, false},
-    {"rotary_layers", MS_KEY_ROTARY_LAYERS, OF_COUNTS, false, false},
-    {"sparse_layers", MS_KEY_SPARSE_LAYERS, OF_COUNTS, false, false},
-    {"mlp_types", MS_KEY_MLP_TYPES, OF_COUNTS, false, false},
-    {"sparse_gates", MS_KEY_SPARSE_GATES, OF_COUNTS, false, false},
-    {"rope", MS_KEY_ROPE, OF_COUNTS, false, false},
-    {"ignored", MS_KEY_IGNORED, OF_COUNTS, false, false},
+    {"count", MS_KEY_COUNT, MS_OF_COUNTS, true, true},
+    {"sides", MS_KEY_SIDES, MS_OF_COUNTS, true, true},
+    {"numbers", MS_KEY_NUMBERS, MS_OF_COUNTS, true, false},
+    {"integer", MS_KEY_INTEGER, MS_OF_INTEGERS, true, true},
+    {"flag", MS_KEY_BOOL, MS_OF_TRUTHS, true, true},
+    {"fraction", MS_KEY_FRACTION, MS_OF_FRACTIONS, true, true},
+    {"activation", MS_KEY_ACTIVATION, MS_OF_ACTIVATIONS, true, true},
+    {"is_set", MS_KEY_IS_SET, MS_OF_TRUTHS, true, true},
+    {"choice", MS_KEY_CHOICE, MS_OF_TRUTHS, true, true},
+    {"only", MS_KEY_FIXED_BOOL, MS_OF_TRUTHS, false, true},
+    {"layer_types", MS_KEY_LAYER_TYPES, MS_OF_COUNTS, false, false},
+    {"layer_pattern", MS_KEY_LAYER_PATTERN, MS_OF_COUNTS, false, true},
+    {"attention_layers", MS_KEY_ATTENTION_LAYERS, MS_OF_COUNTS, false, false},
+    {"dense_layers", MS_KEY_DENSE_LAYERS, MS_OF_COUNTS, false, false},
+    {"rotary_layers", MS_KEY_ROTARY_LAYERS, MS_OF_COUNTS, false, false},
+    {"sparse_layers", MS_KEY_SPARSE_LAYERS, MS_OF_COUNTS, false, false},
+    {"mlp_types", MS_KEY_MLP_TYPES, MS_OF_COUNTS, false, false},
+    {"sparse_gates", MS_KEY_SPARSE_GATES, MS_OF_COUNTS, false, false},
+    {"rope", MS_KEY_ROPE, MS_OF_COUNTS, false, false},
+    {"ignored", MS_KEY_IGNORED, MS_OF_COUNTS, false, false},
 };
 
-enum {
-    KNOWN_COUNT = sizeof known / sizeof *known,
-    SEEN_COUNT = sizeof seen / sizeof *seen,
-    KIND_COUNT = sizeof kinds / sizeof *kinds
-};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 /* Whether an object of the config is the vision tower's. */
 static bool is_of_tower(const ms_family_text *text, uint32_t object)
@@ -273,27 +92,29 @@ const ms_family_key *ms_family_key_always(const char *name)
     return NULL;
 }
 
+/* A key of no file, of those that memscope knows; NULL: it knows none, or there are too many. */
+static const ms_family_key *add_derived(ms_family_text *text, const char *name)
+{
+    static const ms_key_kind kinds_of[] = {[MS_OF_COUNTS] = MS_KEY_COUNT,
+                                           [MS_OF_TRUTHS] = MS_KEY_BOOL,
+                                           [MS_OF_FRACTIONS] = MS_KEY_FRACTION,
+                                           [MS_OF_ACTIVATIONS] = MS_KEY_ACTIVATION,
+                                           [MS_OF_INTEGERS] = MS_KEY_INTEGER};
+    const ms_known_name *known = ms_known_name_find(name, false);
+    if (!known || text->derived_count == MS_FAMILY_DERIVED)
+        return NULL;
+    const ms_key row = {
+        .name = known->name, .kind = kinds_of[known->type], .offset = known->offset};
+    text->derived[text->derived_count] = (ms_family_key){
+        .name = known->name, .row = row, .dim = known->dim, .symbol = known->symbol};
+    return &text->derived[text->derived_count++];
+}
+
 bool ms_family_key_settable(ms_resolver *r, ms_text_node *target)
 {
-    static const ms_key_kind kinds_of[] = {[OF_COUNTS] = MS_KEY_COUNT,
-                                           [OF_TRUTHS] = MS_KEY_BOOL,
-                                           [OF_FRACTIONS] = MS_KEY_FRACTION,
-                                           [OF_ACTIVATIONS] = MS_KEY_ACTIVATION};
-    ms_family_text *text = r->text;
-    target->key = ms_family_key_find(text, target->text);
-    for (size_t i = 0; !target->key && i < KNOWN_COUNT; i++) {
-        if (strcmp(known[i].name, target->text) != 0)
-            continue;
-        if (text->derived_count < MS_FAMILY_DERIVED) {
-            text->derived[text->derived_count] =
-                (ms_family_key){.name = known[i].name,
-                                .row = {.name = known[i].name,
-                                        .kind = kinds_of[known[i].type],
-                                        .offset = known[i].offset},
-                                .dim = known[i].dim};
-            target->key = &text->derived[text->derived_count++];
-        }
-    }
+    target->key = ms_family_key_find(r->text, target->text);
+    if (!target->key)
+        target->key = add_derived(r->text, target->text);
     const ms_key_kind kind = target->key ? target->key->row.kind : MS_KEY_IGNORED;
     if (kind <= MS_KEY_BOOL || kind == MS_KEY_FRACTION || kind == MS_KEY_ACTIVATION)
         return true;
@@ -538,23 +359,20 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 /* ---- rows ---- */
 
 /* Where the value goes: a member of that name, or one of the text's own. */
-static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
+static bool find_member(ms_resolver *r, const ms_text_node *name, ms_member_type type,
                         ms_family_key *key)
 {
-    const bool is_seen = is_of_tower(r->text, r->object);
-    const known_name *names = is_seen ? seen : known;
-    for (size_t i = 0; i < (size_t)(is_seen ? SEEN_COUNT : KNOWN_COUNT); i++) {
-        if (strcmp(names[i].name, name->text) != 0)
-            continue;
-        key->row.offset = names[i].offset;
-        key->row.maximum = names[i].most;
-        key->dim = names[i].dim;
+    const ms_known_name *known = ms_known_name_find(name->text, is_of_tower(r->text, r->object));
+    if (known) {
+        key->row.offset = known->offset;
+        key->row.maximum = known->most;
+        key->dim = known->dim;
         if (!key->symbol)
-            key->symbol = names[i].symbol;
-        if (names[i].type == type)
-            return true;
-        ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key", name->text);
-        return false;
+            key->symbol = known->symbol;
+        if (known->type != type)
+            ms_family_fail(r->reading, name, "memscope knows '%s' as another kind of key",
+                           name->text);
+        return known->type == type;
     }
     const ms_family_key *same = ms_family_key_of(r->text, r->object, name->text);
     if (!same && r->text->own_keys == MS_OWN_KEYS) {
@@ -715,7 +533,7 @@ static bool read_derived(ms_resolver *r, const ms_text_statement *s)
         ms_family_fail(r->reading, name, "no more than %d sizes", MS_FAMILY_DERIVED);
         return false;
     }
-    if (!find_member(r, name, OF_COUNTS, &key))
+    if (!find_member(r, name, MS_OF_COUNTS, &key))
         return false;
     text->derived[text->derived_count++] = key;
     return true;

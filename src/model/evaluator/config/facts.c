@@ -3,7 +3,7 @@
  * What a text says of its family beside modules and calls: class facts, class peft, class liger
  * and class vllm. Each has a row per member, which says what its value may be.
  */
-#include "model/evaluator/facts.h"
+#include "model/evaluator/config/facts.h"
 
 #include <string.h>
 
