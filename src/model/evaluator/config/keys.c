@@ -447,14 +447,8 @@ static bool fail_kind(ms_resolver *r, const ms_text_node *node)
     ms_nearest near = ms_nearest_to(node->kind == MS_NODE_NAME ? node->text : "");
     for (size_t i = 0; i < KIND_COUNT; i++)
         ms_nearest_offer(&near, kinds[i].name);
-    ms_family_fail(
-        r->reading, node,
-        "a key is count(...), flag(...), fraction(...), "
-        "activation(...), is_set(...), only(...), sides(...), integer(...), layer_types(), "
-        "mlp_types(), rotary_layers(), dense_layers(), sparse_layers(), attention_layers(), "
-        "sparse_gates(), rope(), "
-        "choice(...), derived(...) or ignored(...)%s",
-        ms_nearest_hint(&near, hint, sizeof hint));
+    ms_family_fail(r->reading, node, "no kind of key has this name (docs/families.md lists them)%s",
+                   ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
 
