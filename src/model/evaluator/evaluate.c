@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/ops.h"
 #include "torch/ops/parts.h"

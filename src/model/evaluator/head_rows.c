@@ -4,6 +4,7 @@
  * that share a table of embeddings, losses, and what a pass hands out.
  */
 #include "model/blocks/attention/masks.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/loss.h"
 #include "model/evaluator/evaluate.h"
 #include "torch/ops/ops.h"

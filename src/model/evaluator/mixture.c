@@ -5,6 +5,7 @@
  */
 
 #include "model/blocks/host/host_modules.h"
+#include "input/config/model/model_config.h"
 #include "model/blocks/rotary_halves.h"
 #include "model/decoder/expert_choice.h"
 #include "model/decoder/experts.h"

@@ -268,3 +268,8 @@ bool ms_family_truth(const ms_text_facts *facts, const ms_text_node *node)
     const double number = ms_family_number(facts, node);
     return number < 0 || number > 0;
 }
+
+uint64_t ms_family_head_width(const ms_model_config *config)
+{
+    return config->embedding_width ? config->embedding_width : config->hidden_size;
+}

@@ -7,7 +7,6 @@
 #define MS_MODEL_EVALUATOR_PROGRAM_H
 
 #include "input/config/model/family.h"
-#include "input/config/model/model_config.h"
 #include "model/evaluator/syntax/syntax.h"
 
 /* A dimension that memscope has a symbol for; others are written with the key's name. */
@@ -42,10 +41,7 @@ typedef enum ms_family_dim {
 } ms_family_dim;
 
 /* What the head reads, as wide as the word embeddings. */
-static inline uint64_t ms_family_head_width(const ms_model_config *config)
-{
-    return config->embedding_width ? config->embedding_width : config->hidden_size;
-}
+uint64_t ms_family_head_width(const ms_model_config *config);
 
 /* A key of the config, by its name in the text. */
 typedef struct ms_family_key {
@@ -217,17 +213,6 @@ typedef struct ms_family_library {
 /* Parses a text with what it imports, and finds its names; NULL after a failure. */
 ms_family_text *ms_family_text_read(ms_family_reading *reading, const ms_family_file *file,
                                     const ms_family_library *library);
-
-/* Of a list of modules: the key that counts them; whether they are the layers. */
-static inline const ms_family_key *ms_list_count(const ms_text_node *list)
-{
-    return list->items[1]->items[1]->key;
-}
-
-static inline bool ms_list_is_of_layers(const ms_text_node *list)
-{
-    return ms_list_count(list)->row.offset == offsetof(ms_model_config, num_layers);
-}
 
 /* Makes the node one of what memscope knows, by its name; false: there is none such. */
 bool ms_take_fact(ms_text_node *node, const char *name, bool of_layer);

@@ -3,6 +3,7 @@
  * Sizes that a text names, with their symbols.
  */
 #include "model/evaluator/evaluate.h"
+#include "input/config/model/model_config.h"
 
 ms_dim ms_family_key_dim(const ms_model *model, const ms_family_key *key)
 {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "input/config/model/model_config.h"
 #include "base/json/value.h"
 #include "model/evaluator/family.h"
 #include "run/step/step.h"
