@@ -115,7 +115,7 @@ typedef struct ms_model_outputs {
     ms_tensor hidden; /* [B, S, H], the input of the head */
     ms_tensor logits; /* [B, kept tokens, V], or [B, classes] */
     ms_tensor loss;   /* a scalar */
-    /* What is handed out beside them without a loss: the routers' loss, features of images. */
+    /* What is handed out beside them: features of images; without a loss, that of the routers. */
     ms_tensor auxiliary;
 } ms_model_outputs;
 

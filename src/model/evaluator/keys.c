@@ -179,6 +179,24 @@ static const known_name seen[] = {
     SEEN("patch_size", patch_size, MAX_HEADS),
     KNOWN("hidden_act", vision.activation, OF_ACTIVATIONS, 1, PLAIN),
     KNOWN("attention_dropout", vision.dropout, OF_FRACTIONS, 1, PLAIN),
+    SEEN("num_key_value_heads", num_kv_heads, MAX_HEADS),
+    NAMED("head_dim", vision.head_dim, MAX_HEAD_DIM, "Dv"),
+    SEEN("pooling_kernel_size", pool_size, 64),
+    SEEN("position_embedding_size", positions, MAX_POSITIONS),
+    KNOWN("use_clipped_linears", vision.has_bounds, OF_TRUTHS, 1, PLAIN),
+    KNOWN("standardize", vision.standardizes, OF_TRUTHS, 1, PLAIN),
+};
+
+/* Of class audio_config. */
+#define HEARD(name, member, most) KNOWN(name, audio.member, OF_COUNTS, most, MS_FAMILY_DIM_NUMBER)
+static const known_name heard[] = {
+    NAMED("hidden_size", audio.hidden_size, MAX_HIDDEN, "Ha"),
+    HEARD("num_hidden_layers", num_layers, MAX_LAYERS),
+    HEARD("num_attention_heads", num_heads, MAX_HEADS),
+    HEARD("conv_kernel_size", kernel_size, MAX_HEADS),
+    HEARD("first_channels", channels[0], MAX_HEADS),
+    HEARD("output_proj_dims", out_size, MAX_HIDDEN),
+    KNOWN("use_clipped_linears", audio.has_bounds, OF_TRUTHS, 1, PLAIN),
 };
 
 /* ---- kinds of keys, as the text calls them ---- */
@@ -214,14 +232,24 @@ static const struct {
 enum {
     KNOWN_COUNT = sizeof known / sizeof *known,
     SEEN_COUNT = sizeof seen / sizeof *seen,
+    HEARD_COUNT = sizeof heard / sizeof *heard,
     KIND_COUNT = sizeof kinds / sizeof *kinds
 };
 
-/* Whether an object of the config is the vision tower's. */
-static bool is_of_tower(const ms_family_text *text, uint32_t object)
+/* Whether an object of the config has that name. */
+static bool is_object(const ms_family_text *text, uint32_t object, const char *wanted)
 {
     const char *name = object < MS_FAMILY_OBJECTS ? text->objects[object].name : NULL;
-    return name && strcmp(name, "vision_config") == 0;
+    return name && strcmp(name, wanted) == 0;
+}
+
+/* Names of members that memscope knows, of the keys of an object. */
+static const known_name *known_names(const ms_family_text *text, uint32_t object, size_t *count)
+{
+    const bool is_seen = is_object(text, object, "vision_config");
+    const bool is_heard = is_object(text, object, "audio_config");
+    *count = is_seen ? SEEN_COUNT : is_heard ? HEARD_COUNT : KNOWN_COUNT;
+    return is_seen ? seen : is_heard ? heard : known;
 }
 
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
@@ -250,7 +278,8 @@ const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t objec
                                         .dim = MS_FAMILY_DIM_NAMED,
                                         .symbol = "Iv",
                                         .object = MS_OBJECT_OTHER};
-    return is_of_tower(text, object) && strcmp(name, inner.name) == 0 ? &inner : NULL;
+    return is_object(text, object, "vision_config") && strcmp(name, inner.name) == 0 ? &inner
+                                                                                     : NULL;
 }
 
 const ms_family_key *ms_family_key_always(const char *name)
@@ -546,9 +575,9 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 static bool find_member(ms_resolver *r, const ms_text_node *name, member_type type,
                         ms_family_key *key)
 {
-    const bool is_seen = is_of_tower(r->text, r->object);
-    const known_name *names = is_seen ? seen : known;
-    for (size_t i = 0; i < (size_t)(is_seen ? SEEN_COUNT : KNOWN_COUNT); i++) {
+    size_t count;
+    const known_name *names = known_names(r->text, r->object, &count);
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(names[i].name, name->text) != 0)
             continue;
         key->row.offset = names[i].offset;

@@ -79,6 +79,7 @@ typedef enum ms_family_fact {
     MS_FACT_FIRST_STAGE,
     MS_FACT_LAST_STAGE,
     MS_FACT_HAS_IMAGES,     /* the run has some */
+    MS_FACT_SEES_AHEAD,     /* tokens of an image see each other */
     MS_FACT_MARKED_BLOCKS,  /* how many of a tower's are */
     MS_FACT_PREDICTS_WORDS, /* these: of the class that the config names */
     MS_FACT_OF_SEQUENCE,
