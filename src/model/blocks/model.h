@@ -85,8 +85,6 @@ typedef struct ms_model {
     bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
-    void *tower;                     /* the same of a vision tower that runs; else NULL */
-    void *projector;                 /* the same of what leads from it to the text model */
     ms_tensor pixel_values;          /* of the images: patches in rows or pictures, fp32 */
     ms_tensor image_places;          /* gemma4: column and row of each patch, int64; -1: padding */
     ms_tensor position_shift;        /* what transformers keeps as rope_deltas; 0: none yet */

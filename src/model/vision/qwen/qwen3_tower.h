@@ -8,7 +8,7 @@
 #include "model/blocks/model.h"
 #include "model/family/family_keys.h"
 
-/* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
+/* Creates the parameters below `parent`, from config->vision; a member of ms_family. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
 
 /* Keys of the object "vision_config". */
