@@ -39,7 +39,7 @@ autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. elementwise convolution moe liger trl cut quantized attention dtensor
 treatments:base text tensor config trace autograd:.
 parallel:base tensor device config trace autograd:kit zero .
-model:base json text tensor device config trace autograd ops treatments:blocks decoder recurrent family vision dense evaluator .
+model:base json text tensor device config trace autograd ops treatments:blocks decoder recurrent vision evaluator .
 step:base tensor allocator config trace autograd ops treatments parallel model:optimizers pipeline . inference
 measure:base tensor device allocator config trace:.
 simulate:base tensor device allocator config trace step measure:.

@@ -11,7 +11,6 @@ cat << 'END'
 
 #include "model/evaluator/family.h"
 #include "model/evaluator/user_families.h"
-#include "model/family/family_list.h"
 
 static const ms_family texts[] = {
 END
@@ -40,9 +39,7 @@ awk '
 cat << 'END'
 };
 
-#define ROW(name) &ms_family_##name,
 static const ms_family *const rows[] = {
-    MS_FAMILY_LIST(ROW)
 END
 grep -lE '^model_type = "' "$@" | awk '{ printf "    &texts[%d],\n", NR - 1 }'
 cat << 'END'

@@ -163,11 +163,6 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
     return weight;
 }
 
-ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
-{
-    return ms_head_named(model, embedding, "lm_head");
-}
-
 ms_linear_module ms_head_named(ms_model *model, ms_tensor embedding, const char *name)
 {
     if (ms_idle(model->tape))

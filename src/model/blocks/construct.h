@@ -33,8 +33,6 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
                            ms_dim width);
 /* The output head, as wide as `embedding`; a tied head's own weight is created and dropped at once.
  */
-ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
-/* The same by another name than "lm_head". */
 ms_linear_module ms_head_named(ms_model *model, ms_tensor embedding, const char *name);
 /* 1 / theta ** (arange(0, R, 2) / R), floating; `count` is R / 2. */
 ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count);

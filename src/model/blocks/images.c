@@ -6,13 +6,23 @@
 #include "torch/ops/attention/attention.h"
 #include "torch/ops/ops.h"
 
+ms_backends ms_tower_backends(const ms_model *model)
+{
+    const ms_vision_config *vision = &model->config->vision;
+    ms_model_config heads = *model->config;
+    ms_backends backends[2];
+    heads.num_heads = vision->num_heads;
+    heads.num_kv_heads = vision->num_kv_heads ? vision->num_kv_heads : vision->num_heads;
+    heads.head_dim = vision->head_dim ? vision->head_dim : vision->hidden_size / heads.num_heads;
+    heads.wide_head_dim = heads.wide_kv_heads = 0;
+    heads.attention_dropout = 0;
+    ms_attention_backends(&heads, model->run, backends);
+    return backends[0];
+}
+
 ms_attention ms_tower_backend(const ms_model *model)
 {
-    ms_model_config heads = *model->config;
-    heads.num_heads = heads.num_kv_heads = model->config->vision.num_heads;
-    heads.head_dim = model->config->vision.hidden_size / heads.num_heads;
-    heads.attention_dropout = 0;
-    return ms_attention_choose(&heads, model->run);
+    return ms_tower_backends(model).plain;
 }
 
 void ms_count_image_tokens(ms_tape *tape, ms_locals *f, ms_tensor mask, bool compares)

@@ -8,7 +8,8 @@
 
 #include "model/blocks/model.h"
 
-/* The back end of the heads of a tower, all of one width; no dropout. */
+/* The back ends of the heads of a tower, all of one width; no dropout; without a mask. */
+ms_backends ms_tower_backends(const ms_model *model);
 ms_attention ms_tower_backend(const ms_model *model);
 
 /* The sum of a mask of tokens, a local of `f`; `compares`: times the width it is compared with the

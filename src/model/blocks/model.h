@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A model as a program on the tape: build creates the parameters in the framework's order, forward
- * runs one micro-batch, with or without labels. A family is one file and one row of family_list.h.
+ * runs one micro-batch, with or without labels. A family is a text (families/).
  */
 #ifndef MS_MODEL_BLOCKS_MODEL_H
 #define MS_MODEL_BLOCKS_MODEL_H
@@ -85,8 +85,6 @@ typedef struct ms_model {
     bool batches_experts;            /* grouped experts as batches, as generate() decodes */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
-    void *tower;                     /* the same of a vision tower that runs; else NULL */
-    void *projector;                 /* the same of what leads from it to the text model */
     ms_tensor pixel_values;          /* of the images: patches in rows or pictures, fp32 */
     ms_tensor image_places;          /* gemma4: column and row of each patch, int64; -1: padding */
     ms_tensor position_shift;        /* what transformers keeps as rope_deltas; 0: none yet */
@@ -115,7 +113,7 @@ typedef struct ms_model_outputs {
     ms_tensor hidden; /* [B, S, H], the input of the head */
     ms_tensor logits; /* [B, kept tokens, V], or [B, classes] */
     ms_tensor loss;   /* a scalar */
-    /* What is handed out beside them without a loss: the routers' loss, features of images. */
+    /* What is handed out beside them: features of images; without a loss, that of the routers. */
     ms_tensor auxiliary;
 } ms_model_outputs;
 

@@ -45,8 +45,3 @@ ms_tensor ms_powered_norm_call(ms_model *model, const ms_norm_module *module, ms
     return module->weight ? ms_norm_call(model, module, x, run_norm)
                           : run_norm(model->tape, model, (uintptr_t)module, x);
 }
-
-ms_tensor ms_powered_unit_norm(ms_tape *tape, ms_tensor x)
-{
-    return norm(tape, x, 0);
-}

@@ -10,7 +10,5 @@
 
 /* Of a module whose weight is 0 there is no product. */
 ms_tensor ms_powered_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* The same without a module. */
-ms_tensor ms_powered_unit_norm(ms_tape *tape, ms_tensor x);
 
 #endif

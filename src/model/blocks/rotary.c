@@ -192,11 +192,6 @@ static ms_tensor turn(ms_tape *tape, rotate_fn rotate, ms_tensor x, ms_tensor co
     return ms_add(tape, plain, turned);
 }
 
-ms_tensor ms_rotary_turn_pairs(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
-{
-    return turn(tape, rotate_pairs, x, cos, sin);
-}
-
 void ms_return_both(ms_locals *f, ms_tensor first, ms_tensor second, ms_tensor out[2])
 {
     out[0] = f->tape->stopped ? 0 : first;
@@ -218,15 +213,6 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_half, k, *c, *s));
     ms_return_both(&f, *q_embed, *k_embed, out);
-}
-
-ms_tensor ms_rotary_turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin, uint32_t dim)
-{
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, dim));
-    ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, dim));
-    ms_tensor *out = ms_local(&f, turn(tape, rotate_half, x, *c, *s));
-    return ms_locals_end(&f, out);
 }
 
 void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,

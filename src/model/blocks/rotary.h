@@ -45,16 +45,12 @@ typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tenso
 /* Rotates whole heads, by halves. */
 void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                      ms_tensor out[2]);
-/* The same for one of them, whose heads are dimension `dim`. */
-ms_tensor ms_rotary_turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin, uint32_t dim);
 /* The same in fp32, cast back to the dtypes of query and key. */
 void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);
 /* The same where query and key are themselves made fp32, once for each product. */
 void ms_rotary_whole_wide(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);
-/* x * cos + rotated(x) * sin, by neighbouring elements; `x` is the caller's local. */
-ms_tensor ms_rotary_turn_pairs(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin);
 /* Rotates whole heads, by neighbouring elements, in fp32. */
 void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);

@@ -14,11 +14,10 @@ enum { MS_STAGE_ARGUMENTS = 16 };
 
 /* What layers read while a micro-batch runs, forward or recomputed. */
 typedef struct ms_stage_pass {
-    ms_tensor cos[2], sin[2], position_ids;
-    ms_tensor given[MS_STAGE_ARGUMENTS]; /* of layers that a family's text describes */
+    ms_tensor given[MS_STAGE_ARGUMENTS];
 } ms_stage_pass;
 
-/* How stages run a model whose modules are not an ms_decoder's. */
+/* How stages run a model. */
 typedef struct ms_stage_program {
     uint32_t (*embedding_scope)(const ms_model *model);
     ms_linear_module *(*head)(const ms_model *model);

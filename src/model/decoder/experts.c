@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Routers, experts as grouped products, and the block of both.
+ * Experts as grouped products, and as batches.
  */
 #include "model/decoder/experts.h"
 
@@ -9,7 +9,6 @@
 
 #include "input/config/model/model_config.h"
 #include "model/decoder/experts_eager.h"
-#include "model/decoder/router_loss.h"
 #include "torch/ops/liger/liger.h"
 #include "torch/ops/moe/routing.h"
 #include "torch/ops/moe/experts.h"
@@ -230,115 +229,4 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
     ms_host_drop(model, &fetched);
     model->tape->scope = previous;
     return out;
-}
-
-/* ---- router ---- */
-
-ms_router_module ms_router_new(ms_model *model, uint32_t parent)
-{
-    ms_router_module m = {.scope = ms_scope_add(model->tape, parent, "gate", MS_NONE)};
-    m.weight =
-        ms_parameter_new(model, m.scope, "weight", MS_SHAPE(ms_expert_count(model), model->hidden));
-    return m;
-}
-
-static ms_tensor probabilities(ms_tape *tape, ms_router_form form, ms_tensor logits)
-{
-    if (form.floats_logits)
-        logits = ms_to(tape, logits, MS_DTYPE_F32);
-    return ms_softmax_last(tape, logits, MS_DTYPE_F32);
-}
-
-void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form form,
-                    ms_tensor hidden, ms_routing *out)
-{
-    ms_tape *tape = model->tape;
-    ms_tensor best[2];
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    *out = (ms_routing){0};
-    const ms_fetched fetched = ms_host_fetch_pair(model, m->weight, 0);
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *input = ms_argument(&f, hidden);
-    ms_assign(&f, input, ms_as_tokens(model, *input));
-    ms_tensor *logits = ms_local(&f, ms_idle(tape) ? 0 : ms_linear(tape, *input, m->weight, 0));
-    ms_tensor *probs = ms_local(&f, probabilities(tape, form, *logits));
-    ms_topk(tape, *probs, ms_experts_per_token(model), best);
-    ms_tensor *weights = ms_local(&f, best[0]), *experts = ms_local(&f, best[1]);
-    if (form.normalises)
-        ms_assign(&f, weights, ms_div_into(tape, *weights, ms_sum_dim(tape, *weights, 1, true)));
-    if (form.casts_back && !ms_idle(tape))
-        ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
-    ms_routing_keep(model, *logits, *weights, *experts, out);
-    ms_locals_end(&f, NULL);
-    ms_host_drop(model, &fetched);
-    tape->scope = previous;
-}
-
-void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
-                     ms_routing *out)
-{
-    if (model->tape->stopped)
-        return;
-    *out = (ms_routing){logits, weights, experts};
-    ms_router_logits_keep(model, logits);
-    ms_retain(model->tape, logits);
-    ms_retain(model->tape, weights);
-    ms_retain(model->tape, experts);
-}
-
-void ms_routing_bind(ms_locals *f, const ms_routing *routing)
-{
-    const ms_tensor values[] = {routing->logits, routing->weights, routing->experts};
-    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
-        ms_local(f, values[i]);
-        ms_release(f->tape, values[i]);
-    }
-}
-
-/* ---- the block ---- */
-
-typedef struct sparse_mlp {
-    uint32_t scope;
-    ms_router_module router;
-    ms_experts_module experts;
-} sparse_mlp;
-
-bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
-{
-    return ms_layer_kind(model->config, layer) & MS_LAYER_SPARSE;
-}
-
-void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order)
-{
-    sparse_mlp *m = ms_arena_array(model->arena, sparse_mlp, 1);
-    if (!m)
-        return NULL;
-    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
-    if (order == MS_ROUTER_FIRST)
-        m->router = ms_router_new(model, m->scope);
-    m->experts = ms_experts_new(model, m->scope, (ms_experts_form){0});
-    if (order == MS_EXPERTS_FIRST)
-        m->router = ms_router_new(model, m->scope);
-    return m;
-}
-
-ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden)
-{
-    ms_tape *tape = model->tape;
-    const sparse_mlp *m = block;
-    if (ms_idle(tape) || !hidden)
-        return 0;
-    const ms_shape shape = ms_info(tape, hidden)->shape;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_routing routing;
-    ms_locals f = ms_locals_begin(tape);
-    ms_tensor *input = ms_argument(&f, hidden);
-    ms_tensor *tokens = ms_local(&f, ms_as_tokens(model, *input));
-    ms_router_call(model, &m->router, form, *tokens, &routing);
-    ms_routing_bind(&f, &routing);
-    ms_tensor *out = ms_local(&f, ms_experts_call(model, &m->experts, *tokens, &routing));
-    ms_assign(&f, out, ms_reshape(tape, *out, shape));
-    ms_tensor result = ms_locals_end(&f, out);
-    tape->scope = previous;
-    return result;
 }

@@ -11,7 +11,7 @@
 /* Retains a router's logits until ms_router_logits_drop. */
 void ms_router_logits_keep(ms_model *model, ms_tensor logits);
 void ms_router_logits_drop(ms_model *model);
-/* loss += coefficient * auxiliary loss; members of ms_decoder_style. */
+/* loss += coefficient * auxiliary loss. */
 void ms_router_loss_add(ms_model *model, ms_locals *f, ms_tensor *auxiliary, ms_tensor *loss);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "input/config/model/model_config.h"
 #include "input/config/model/model_keys.h"
-#include "model/dense/sharing.h"
+#include "model/evaluator/config/sharing.h"
 #include "model/evaluator/family.h"
 #include "model/evaluator/primitive.h"
 #include "model/evaluator/resolve.h"
@@ -105,9 +105,7 @@ ms_status ms_family_text_check(const ms_model_config *config, ms_error *err)
 {
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = MS_NONE};
-    ms_status status = text->row && text->row->check ? text->row->check(config, err) : MS_OK;
-    if (status == MS_OK)
-        status = ms_config_rules_check(config, err);
+    ms_status status = ms_config_rules_check(config, err);
     if (status == MS_OK)
         status = ms_check_sharing(config, err);
     if (status == MS_OK && config->intermediate_size == 0 &&
@@ -131,9 +129,8 @@ uint8_t ms_family_text_kind(const ms_model_config *config, uint64_t layer)
 {
     const ms_family_text *text = config->family->text;
     const ms_text_facts facts = {.config = config, .layer = (uint32_t)layer};
-    uint8_t kind = text->row && text->row->layer_kind ? text->row->layer_kind(config, layer) : 0;
-    if (config->decoder_layers > 0 && layer >= config->encoder_layers)
-        kind |= MS_LAYER_DECODES;
+    uint8_t kind =
+        config->decoder_layers > 0 && layer >= config->encoder_layers ? MS_LAYER_DECODES : 0;
     for (size_t i = 0; i < MS_LAYER_RULES; i++)
         if (text->rules[i]) {
             const ms_text_node *value = text->rules[i]->text->body.items[0]->value;

@@ -141,7 +141,7 @@ MS_OPERATION(apply_gather)
     return ms_value_of_tensor(out);
 }
 
-/* x, with a number where a mask is true; where x needs gradients, of the mask's shape. */
+/* x, with a number where a mask is true; where x needs gradients, the mask is no larger. */
 MS_OPERATION(apply_masked_fill)
 {
     ms_tape *tape = f->model->tape;
@@ -149,10 +149,10 @@ MS_OPERATION(apply_masked_fill)
         return ms_frame_failed(f, call, "a tensor and a mask are wanted here");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
-    if (ms_same_shape(&ms_info(tape, a[0].tensor)->shape, &ms_info(tape, a[1].tensor)->shape))
+    if (ms_check_covers(f, a[0].tensor, a[1].tensor))
         return ms_value_of_tensor(ms_masked_fill(tape, a[0].tensor, a[1].tensor));
     if (ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a mask of the tensor's shape is wanted here");
+        return ms_frame_failed(f, call, "a mask no larger than the tensor is wanted here");
     const ms_tensor both[] = {a[0].tensor, a[1].tensor};
     const ms_tensor out =
         ms_elementwise_out(tape, 2, both, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
@@ -284,7 +284,24 @@ MS_OPERATION(apply_seen_tokens)
     return ms_value_of_dim(ms_cache_seen(f->model));
 }
 
+/* Whether modules are made on the host, and moved to the device. */
+MS_OPERATION(apply_made_on_host)
+{
+    (void)call, (void)a;
+    return ms_value_of_number(ms_is_made_on_host(f->model));
+}
+
+/* What rotary embeddings turn by. */
+MS_OPERATION(apply_frequencies)
+{
+    if (a[0].kind != MS_VALUE_NUMBER || !(a[0].number >= 1))
+        return ms_frame_failed(f, call, "a number of elements is wanted here");
+    return ms_value_of_tensor(ms_inverse_frequencies(f->model, ms_size_of_value(f, a[0])));
+}
+
 static const ms_primitive creations[] = {
+    MS_OPERATION_ROW("is_made_on_host", "", "", apply_made_on_host),
+    MS_OPERATION_ROW("inverse_frequencies", "count", "v", apply_frequencies),
     MS_OPERATION_ROW("empty", "*sizes dtype device", "v|vv", apply_empty),
     MS_OPERATION_ROW("ones", "*sizes dtype device", "v|vv", apply_empty),
     MS_OPERATION_ROW("zeros", "*sizes dtype device", "v|vv", apply_empty),

@@ -131,9 +131,9 @@ static bool has_rules(const ms_family_text *text)
     return has_one;
 }
 
-/* The family that it is like, or none, with what the text has. `row`: of a program in C. */
-static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family *row,
-                         ms_family_text *text, ms_error *err)
+/* The family that it is like, or none, with what the text has. */
+static ms_family *joined(ms_arena *arena, const ms_family *like, ms_family_text *text,
+                         ms_error *err)
 {
     ms_family *family = ms_arena_array(arena, ms_family, 1);
     size_t count;
@@ -144,7 +144,6 @@ static ms_family *joined(ms_arena *arena, const ms_family *like, const ms_family
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
         return NULL;
     }
-    text->row = row;
     family->model_type = text->model_type;
     memcpy(family->classes, text->architectures, sizeof family->classes);
     family->keys = rows;
@@ -181,7 +180,7 @@ const ms_family *ms_family_read_text(ms_arena *arena, const ms_family *row, ms_e
         return NULL;
     }
     ms_family_text *text = read(arena, file, NULL, err);
-    ms_family *family = text ? joined(arena, row, row, text, err) : NULL;
+    ms_family *family = text ? joined(arena, row, text, err) : NULL;
     return family && state_facts(arena, text, family, err) ? family : NULL;
 }
 
@@ -230,7 +229,7 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
         return NULL;
     const ms_family *row = ms_family_named(known, text->like);
     const ms_family *like = row ? ms_family_read_text(arena, row, err) : NULL;
-    ms_family *family = row && !like ? NULL : joined(arena, like, row, text, err);
+    ms_family *family = row && !like ? NULL : joined(arena, like, text, err);
     if (!family)
         return NULL;
     family->user_text = file->name;

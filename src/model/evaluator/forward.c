@@ -92,9 +92,8 @@ void ms_family_text_forward(ms_model *model, const ms_model_inputs *in, ms_model
         ms_head_call(model, &f, &p->head->linear, head_input(model, *hidden), in, out);
     if (p->text->balances_experts)
         ms_router_loss_add(model, &f, auxiliary, loss);
-    if (!in->labels)
-        out->auxiliary = ms_hand_out(model->tape, features ? features : *auxiliary);
-    ms_local(&f, ms_unown(model->tape, features));
+    if (features || !in->labels)
+        out->auxiliary = features ? features : ms_hand_out(model->tape, *auxiliary);
     ms_forward_end(&f, loss, out);
     ms_router_logits_drop(model);
 }

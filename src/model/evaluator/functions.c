@@ -175,9 +175,10 @@ static ms_attention choose_backend(const ms_model *m, ms_tensor mask)
 FUNCTION(run_scaled_attention)
 {
     ms_model *m = f->model;
-    const ms_attention backend = f->self->is_of_tower        ? ms_tower_backend(m)
-                                 : a[3] && !ms_idle(m->tape) ? choose_backend(m, a[3])
-                                                             : m->attention;
+    const ms_attention backend =
+        f->self->is_of_tower ? (a[3] ? ms_tower_backends(m).masked : ms_tower_backends(m).plain)
+        : a[3] && !ms_idle(m->tape) ? choose_backend(m, a[3])
+                                    : m->attention;
     const double dropout = ms_frame_number(f, call->items[4], 0);
     if (a[3] || ms_frame_number(f, call->items[5], 0) > 0)
         r->items[0] = ms_sdpa(m->tape, backend, a[0], a[1], a[2], a[3], dropout);

@@ -33,6 +33,7 @@ static const struct {
              {"is_first_stage", MS_FACT_FIRST_STAGE, false},
              {"is_last_stage", MS_FACT_LAST_STAGE, false},
              {"has_images", MS_FACT_HAS_IMAGES, false},
+             {"sees_ahead", MS_FACT_SEES_AHEAD, false},
              {"count_marked", MS_FACT_MARKED_BLOCKS, false},
              {"predicts_words", MS_FACT_PREDICTS_WORDS, false},
              {"classifies_sequence", MS_FACT_OF_SEQUENCE, false},
@@ -172,6 +173,8 @@ static double of_fact(const ms_text_facts *facts, const ms_text_node *node)
         return facts->is_last_stage;
     case MS_FACT_HAS_IMAGES:
         return facts->has_images;
+    case MS_FACT_SEES_AHEAD:
+        return config->sees_ahead;
     case MS_FACT_MARKED_BLOCKS:
         return count_marked(&config->vision);
     case MS_FACT_PREDICTS_WORDS:

@@ -8,6 +8,7 @@
 #include "torch/ops/attention/attention.h"
 #include "torch/ops/einsum.h"
 #include "torch/ops/moe/routing.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* ---- types ---- */
@@ -65,6 +66,18 @@ MS_OPERATION(apply_logical_and)
     return ms_value_of_tensor(out);
 }
 
+/* Of two masks. */
+MS_OPERATION(apply_logical_or)
+{
+    for (int i = 0; i < 2; i++)
+        if (a[i].kind != MS_VALUE_TENSOR ||
+            ms_info(f->model->tape, a[i].tensor)->dtype != MS_DTYPE_BOOL)
+            return ms_frame_failed(f, call, "two masks are wanted here");
+    if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
+        return (ms_value){0};
+    return ms_value_of_tensor(ms_compare(f->model->tape, a[0].tensor, a[1].tensor));
+}
+
 MS_OPERATION(apply_bool)
 {
     if (a[0].kind == MS_VALUE_TENSOR &&
@@ -102,11 +115,15 @@ MS_OPERATION(apply_abs)
     return ms_value_of_tensor(out);
 }
 
-/* torch.where(condition, x, other): `other` is a number, or no tensor needs gradients. */
+/* torch.where(condition, x, other): one of both is a number, or no tensor needs gradients. */
 MS_OPERATION(apply_where)
 {
     ms_tape *tape = f->model->tape;
     const bool is_number = a[2].kind == MS_VALUE_NUMBER;
+    const bool is_mask =
+        a[0].kind == MS_VALUE_TENSOR && ms_info(tape, a[0].tensor)->dtype == MS_DTYPE_BOOL;
+    if (is_mask && a[1].kind == MS_VALUE_NUMBER && a[2].kind == MS_VALUE_TENSOR)
+        return apply_where(f, call, (ms_value[]){a[0], a[2], a[1]});
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
         (!is_number && a[2].kind != MS_VALUE_TENSOR))
         return ms_frame_failed(f, call,
@@ -148,6 +165,8 @@ MS_OPERATION(apply_sum)
     uint32_t dim;
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
+    if (a[1].kind == MS_VALUE_NONE && ms_info(f->model->tape, a[0].tensor)->dtype == MS_DTYPE_BOOL)
+        return ms_value_of_tensor(ms_count_mask(f->model->tape, a[0].tensor));
     if (a[1].kind == MS_VALUE_NONE)
         return ms_value_of_tensor(ms_sum(f->model->tape, a[0].tensor));
     if (!ms_given_dim(f, call, a[1], ms_given_shape(f, a[0])->rank, &dim))
@@ -208,6 +227,18 @@ MS_OPERATION(apply_topk)
     return ms_frame_tensors(f, call, 2, out);
 }
 
+/* By tensors of one element. */
+static ms_value clamp_between(ms_frame *f, const ms_text_node *call, const ms_value *a)
+{
+    ms_tape *tape = f->model->tape;
+    for (int i = 1; i < 3; i++)
+        if (ms_elements(ms_given_shape(f, a[i])) != 1 || ms_needs_grad(tape, a[i].tensor))
+            return ms_frame_failed(f, call,
+                                   "two tensors of one element, without gradients, are "
+                                   "wanted here");
+    return ms_value_of_tensor(ms_clamp_between(tape, a[0].tensor, a[1].tensor, a[2].tensor));
+}
+
 MS_OPERATION(apply_clamp)
 {
     uint32_t bounds = 0;
@@ -215,6 +246,8 @@ MS_OPERATION(apply_clamp)
         bounds += a[i].kind == MS_VALUE_NUMBER;
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
+    if (a[1].kind == MS_VALUE_TENSOR && a[2].kind == MS_VALUE_TENSOR)
+        return clamp_between(f, call, a);
     if (bounds == 0)
         return ms_frame_failed(f, call, "a bound is wanted here");
     return ms_value_of_tensor(ms_clamp(f->model->tape, a[0].tensor, bounds));
@@ -315,13 +348,37 @@ MS_OPERATION(apply_linear)
     return ms_value_of_tensor(out);
 }
 
+/* F.embedding(ids, weight) */
+MS_OPERATION(apply_embedding)
+{
+    if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
+        ms_info(f->model->tape, a[0].tensor)->dtype != MS_DTYPE_I64 ||
+        ms_given_shape(f, a[1])->rank != 2)
+        return ms_frame_failed(f, call, "ids and a table of two dimensions are wanted here");
+    return ms_value_of_tensor(ms_embedding(f->model->tape, a[1].tensor, a[0].tensor));
+}
+
+MS_OPERATION(apply_one_hot)
+{
+    if (!ms_given_tensor(f, call, a[0]))
+        return (ms_value){0};
+    if (a[1].kind != MS_VALUE_NUMBER || !(a[1].number >= 1) ||
+        ms_info(f->model->tape, a[0].tensor)->dtype != MS_DTYPE_I64 ||
+        ms_given_shape(f, a[0])->rank == MS_MAX_RANK)
+        return ms_frame_failed(f, call, "numbers, and how many there may be, are wanted here");
+    return ms_value_of_tensor(ms_one_hot(f->model->tape, a[0].tensor, ms_size_of_value(f, a[1])));
+}
+
 static const ms_primitive rows[] = {
+    MS_OPERATION_ROW("embedding", "ids weight", "vv", apply_embedding),
+    MS_OPERATION_ROW("one_hot", "x num_classes", "vv", apply_one_hot),
     MS_OPERATION_ROW("to", "x dtype device", "v|vv", apply_to),
     MS_OPERATION_ROW("type_as", "x dtype", "vv", apply_to),
     MS_OPERATION_ROW("float", "x", "v", apply_float),
     MS_OPERATION_ROW("long", "x", "v", apply_long),
     MS_OPERATION_ROW("bool", "x", "v", apply_bool),
     MS_OPERATION_ROW("logical_not", "x", "v", apply_logical_not),
+    MS_OPERATION_ROW("logical_or", "x other", "vv", apply_logical_or),
     MS_OPERATION_ROW("logical_and", "x other", "vv", apply_logical_and),
     MS_OPERATION_ROW("sin", "x", "v", apply_sin),
     MS_OPERATION_ROW("cos", "x", "v", apply_cos),

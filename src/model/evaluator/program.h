@@ -76,6 +76,7 @@ typedef enum ms_family_fact {
     MS_FACT_FIRST_STAGE,
     MS_FACT_LAST_STAGE,
     MS_FACT_HAS_IMAGES,     /* the run has some */
+    MS_FACT_SEES_AHEAD,     /* tokens of an image see each other */
     MS_FACT_MARKED_BLOCKS,  /* how many of a tower's are */
     MS_FACT_PREDICTS_WORDS, /* these: of the class that the config names */
     MS_FACT_OF_SEQUENCE,
@@ -196,7 +197,6 @@ struct ms_family_text {
     bool casts_for_head;                    /* its input gets the type of the embedding */
     bool balances_experts;                  /* routers have an auxiliary loss */
     uint32_t model_field, head_field;       /* of the root */
-    const ms_family *row;                   /* what the text adds to; NULL: nothing */
 };
 
 /* The function of that name; NULL: none. */

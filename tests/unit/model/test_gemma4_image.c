@@ -3,7 +3,7 @@
  * What Gemma 4's processor makes of an image: expected values by its own function,
  * get_aspect_ratio_preserving_size of transformers 5.23.
  */
-#include "model/dense/gemma4/image.h"
+#include "model/vision/gemma4_image.h"
 
 #include "input/config/model/model_config.h"
 #include "unit/support.h"

@@ -181,8 +181,7 @@ typedef struct ms_family {
     const struct ms_model_program *program;
     const struct ms_family_facts *facts; /* of other libraries; NULL: see family_facts.h */
     const char *user_text; /* the file of a user's own family; NULL: it is one of memscope's */
-    /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: as a rotary decoder.
-     */
+    /* How stages of a pipeline run it (model/decoder/decoder_stage.h); NULL: they do not. */
     const struct ms_stage_program *stages;
     /* The name of the text that has its keys and its program, which ms_family_list's `read` adds;
      * NULL: they are here. */

@@ -215,8 +215,6 @@ ms_status ms_family_text_derive(ms_model_config *config, ms_error *err)
     const ms_family_text *text = config->family->text;
     if (text->has_decoder)
         config->num_layers = config->encoder_layers + config->decoder_layers;
-    ms_status status = text->row && text->row->derive ? text->row->derive(config, err) : MS_OK;
-    if (status == MS_OK)
-        status = run(config, &text->derive, err);
+    ms_status status = run(config, &text->derive, err);
     return status == MS_OK ? set_sizes(config, text, err) : status;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "input/config/model/model_keys.h"
-#include "model/family/family_keys.h"
 #include "base/text/nearest.h"
 
 /* ---- kinds of keys, as the text calls them ---- */
@@ -40,11 +39,11 @@ static const struct {
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
-/* Whether an object of the config is the vision tower's. */
-static bool is_of_tower(const ms_family_text *text, uint32_t object)
+/* "vision_config"; NULL: the text model's object, the file itself, or none. */
+static const char *object_name(const ms_family_text *text, uint32_t object)
 {
-    const char *name = object < MS_FAMILY_OBJECTS ? text->objects[object].name : NULL;
-    return name && strcmp(name, "vision_config") == 0;
+    const bool is_other = object >= MS_OBJECT_OTHER && object < MS_FAMILY_OBJECTS;
+    return is_other ? text->objects[object].name : NULL;
 }
 
 const ms_family_key *ms_family_key_find(const ms_family_text *text, const char *name)
@@ -70,7 +69,8 @@ const ms_family_key *ms_family_key_of(const ms_family_text *text, uint32_t objec
                                         .dim = MS_FAMILY_DIM_NAMED,
                                         .symbol = "Iv",
                                         .object = MS_OBJECT_OTHER};
-    return is_of_tower(text, object) && strcmp(name, inner.name) == 0 ? &inner : NULL;
+    const char *of = object_name(text, object);
+    return of && strcmp(of, "vision_config") == 0 && strcmp(name, inner.name) == 0 ? &inner : NULL;
 }
 
 const ms_family_key *ms_family_key_always(const char *name)
@@ -100,7 +100,7 @@ static const ms_family_key *add_derived(ms_family_text *text, const char *name)
                                            [MS_OF_FRACTIONS] = MS_KEY_FRACTION,
                                            [MS_OF_ACTIVATIONS] = MS_KEY_ACTIVATION,
                                            [MS_OF_INTEGERS] = MS_KEY_INTEGER};
-    const ms_known_name *known = ms_known_name_find(name, false);
+    const ms_known_name *known = ms_known_name_find(NULL, name);
     if (!known || text->derived_count == MS_FAMILY_DERIVED)
         return NULL;
     const ms_key row = {
@@ -362,7 +362,7 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
 static bool find_member(ms_resolver *r, const ms_text_node *name, ms_member_type type,
                         ms_family_key *key)
 {
-    const ms_known_name *known = ms_known_name_find(name->text, is_of_tower(r->text, r->object));
+    const ms_known_name *known = ms_known_name_find(object_name(r->text, r->object), name->text);
     if (known) {
         key->row.offset = known->offset;
         key->row.maximum = known->most;

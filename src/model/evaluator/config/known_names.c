@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "input/config/model/model_keys.h"
-#include "model/family/family_keys.h"
 
 #define KNOWN(name, member, type, most, dim)                                                       \
     {                                                                                              \
@@ -136,6 +135,8 @@ static const ms_known_name known[] = {
           PLAIN),
     KNOWN("layers_before_features", vision.feature_layers, MS_OF_COUNTS, MAX_LAYERS,
           MS_FAMILY_DIM_NUMBER),
+    KNOWN("audio_first_channels", audio.channels[0], MS_OF_COUNTS, MAX_HEADS, PLAIN),
+    KNOWN("audio_second_channels", audio.channels[1], MS_OF_COUNTS, MAX_HEADS, PLAIN),
     KNOWN("image_token_id", image_token_id, MS_OF_COUNTS, MAX_VOCAB, PLAIN),
     KNOWN("mm_tokens_per_image", vision.tokens, MS_OF_COUNTS, MAX_POSITIONS, MS_FAMILY_DIM_NUMBER),
     KNOWN("projector_hidden_act", vision.projector_activation, MS_OF_ACTIVATIONS, 1, PLAIN),
@@ -154,6 +155,12 @@ static const ms_known_name seen[] = {
     SEEN("vision_output_dim", out_size, MAX_HIDDEN),
     SEEN("projector_input_dim", projector_in, MAX_HIDDEN),
     SEEN("projector_output_dim", projector_out, MAX_HIDDEN),
+    SEEN("num_key_value_heads", num_kv_heads, MAX_HEADS),
+    NAMED("head_dim", vision.head_dim, MAX_HEAD_DIM, "Dv"),
+    SEEN("pooling_kernel_size", pool_size, 64),
+    SEEN("position_embedding_size", positions, MAX_POSITIONS),
+    KNOWN("use_clipped_linears", vision.has_bounds, MS_OF_TRUTHS, 1, PLAIN),
+    KNOWN("standardize", vision.standardizes, MS_OF_TRUTHS, 1, PLAIN),
     SEEN("mlp_ratio", mlp_ratio, 64),
     SEEN("num_position_embeddings", positions, MAX_POSITIONS),
     SEEN("spatial_merge_size", merge_size, 64),
@@ -170,10 +177,34 @@ static const ms_known_name seen[] = {
     KNOWN("attention_dropout", vision.dropout, MS_OF_FRACTIONS, 1, PLAIN),
 };
 
-const ms_known_name *ms_known_name_find(const char *name, bool of_tower)
+/* Of class audio_config. */
+#define HEARD(name, member, most)                                                                  \
+    KNOWN(name, audio.member, MS_OF_COUNTS, most, MS_FAMILY_DIM_NUMBER)
+static const ms_known_name heard[] = {
+    NAMED("hidden_size", audio.hidden_size, MAX_HIDDEN, "Ha"),
+    HEARD("num_hidden_layers", num_layers, MAX_LAYERS),
+    HEARD("num_attention_heads", num_heads, MAX_HEADS),
+    HEARD("conv_kernel_size", kernel_size, MAX_HEADS),
+    HEARD("first_channels", channels[0], MAX_HEADS),
+    HEARD("output_proj_dims", out_size, MAX_HIDDEN),
+    KNOWN("use_clipped_linears", audio.has_bounds, MS_OF_TRUTHS, 1, PLAIN),
+};
+
+const ms_known_name *ms_known_name_find(const char *object, const char *name)
 {
-    const ms_known_name *names = of_tower ? seen : known;
-    const size_t count = of_tower ? sizeof seen / sizeof *seen : sizeof known / sizeof *known;
+    static const struct {
+        const char *object;
+        const ms_known_name *names;
+        size_t count;
+    } tables[] = {{"vision_config", seen, sizeof seen / sizeof *seen},
+                  {"audio_config", heard, sizeof heard / sizeof *heard}};
+    const ms_known_name *names = known;
+    size_t count = sizeof known / sizeof *known;
+    for (size_t i = 0; object && i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(tables[i].object, object) == 0) {
+            names = tables[i].names;
+            count = tables[i].count;
+        }
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i].name, name) == 0)
             return &names[i];

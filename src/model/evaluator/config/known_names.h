@@ -6,7 +6,20 @@
 #ifndef MS_MODEL_EVALUATOR_KNOWN_NAMES_H
 #define MS_MODEL_EVALUATOR_KNOWN_NAMES_H
 
+#include "input/config/model/model_config.h"
 #include "model/evaluator/program.h"
+
+/* Bounds that keep every product of three dimensions within 64 bits. */
+#define MAX_VOCAB (1u << 24)
+#define MAX_HIDDEN (1u << 18)
+#define MAX_INTERMEDIATE (1u << 20)
+#define MAX_LAYERS 4096
+#define MAX_HEADS 4096
+#define MAX_HEAD_DIM (1u << 14)
+#define MAX_POSITIONS (1u << 24)
+#define MAX_EXPERTS 4096
+
+#define MEMBER(m) offsetof(ms_model_config, m)
 
 typedef enum ms_member_type {
     MS_OF_COUNTS,
@@ -25,7 +38,8 @@ typedef struct ms_known_name {
     const char *symbol; /* in formulas; NULL: the name */
 } ms_known_name;
 
-/* A name of the text model's keys, or of class vision_config; NULL: it is not known. */
-const ms_known_name *ms_known_name_find(const char *name, bool of_tower);
+/* A name among the keys of an object such as "vision_config", or of the others (NULL); NULL: it is
+ * not known. */
+const ms_known_name *ms_known_name_find(const char *object, const char *name);
 
 #endif

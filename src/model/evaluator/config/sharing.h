@@ -2,8 +2,8 @@
  *
  * A rule of models whose last layers read the keys and values of earlier ones.
  */
-#ifndef MS_MODEL_DENSE_SHARING_H
-#define MS_MODEL_DENSE_SHARING_H
+#ifndef MS_MODEL_EVALUATOR_CONFIG_SHARING_H
+#define MS_MODEL_EVALUATOR_CONFIG_SHARING_H
 
 #include "input/config/model/family.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/dense/sharing.h"
+#include "model/evaluator/config/sharing.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/dense/gemma4/image.h"
+#include "model/vision/gemma4_image.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * What Gemma 4's processor makes of an image.
  */
-#ifndef MS_MODEL_DENSE_GEMMA4_IMAGE_H
-#define MS_MODEL_DENSE_GEMMA4_IMAGE_H
+#ifndef MS_MODEL_VISION_GEMMA4_IMAGE_H
+#define MS_MODEL_VISION_GEMMA4_IMAGE_H
 
 #include "input/config/model/family.h"
 
