@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What is known of a family of models stands in its text below families/, or in its own file below src/model: no other
-# file names a model type in quotes, but for those in the list below.
+# What is known of a family of models stands in its text below families/: no other file names a model type in quotes, but
+# for those in the list below.
 set -u
 cd "$(dirname "$0")/.." || exit
 
@@ -11,17 +11,18 @@ src/input/config/model/model_keys.c mamba: a word of layer_types
 src/input/config/names/hub.c gpt2: a preset
 src/input/config/names/hub.c phi: a part of names on the Hub
 src/input/config/names/no_config.c llava: how names of models begin that are not predicted
+src/model/vision/processors.c *: processors of images, as texts name them
 src/serve/infer/llama/arch.c *: architectures, as llama.cpp names them
 python/memscope/pytorch/loss.py *: made by scripts/python_tables.py from the facts of the families
 python/memscope/pytorch/tiled_attention.py mamba: a module of a layer
 '
 
-types=$(grep -rhoE '(\.|^)model_type = "[^"]+"' families src/model | sed 's/.*"\(.*\)"/\1/' | sort -u)
+types=$(grep -hoE '^model_type = "[^"]+"' families/*.family | sed 's/.*"\(.*\)"/\1/' | sort -u)
 [ "$(echo "$types" | wc -l)" -gt 50 ] || {
-    echo "the model types were not found below families and src/model" >&2
+    echo "the model types were not found below families" >&2
     exit 1
 }
-find src python/memscope -name '*.[ch]' -o -name '*.py' | grep -v '^src/model/' | sort | xargs awk -v types="$types" -v exceptions="$exceptions" '
+find src python/memscope -name '*.[ch]' -o -name '*.py' | sort | xargs awk -v types="$types" -v exceptions="$exceptions" '
     BEGIN {
         n = split(types, type, "\n")
         for (i = 1; i <= n; i++) is_type[type[i]] = 1
@@ -38,7 +39,7 @@ find src python/memscope -name '*.[ch]' -o -name '*.py' | grep -v '^src/model/' 
             if (!(word in is_type)) continue
             used[FILENAME, word] = used[FILENAME, "*"] = 1
             if ((FILENAME, word) in is_known || (FILENAME, "*") in is_known) continue
-            print FILENAME ":" FNR ": \"" word "\": facts of a family stand in its own file (ms_family_facts)" | "cat >&2"
+            print FILENAME ":" FNR ": \"" word "\": facts of a family stand in its text" | "cat >&2"
             bad = 1
         }
     }

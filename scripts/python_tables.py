@@ -4,7 +4,7 @@
 
     python/memscope/_c.py             structs, constants and prototypes of include/memscope
     python/memscope/_options.py       keyword arguments of each command, from `memscope help`
-    python/memscope/pytorch/loss.py   in it, the model types whose facts in src/model have MS_WITH_CHUNKED_LOSS
+    python/memscope/pytorch/loss.py   in it, the model types whose texts say that chunked_loss was compared
 
     python_tables.py MEMSCOPE [--check]
 
@@ -173,12 +173,11 @@ def quoted(text):
 def plain_losses():
     """The model types whose loss can be computed in chunks, as their families state it."""
     types = []
-    for path in sorted((TOP / "src/model").rglob("*.c")):
+    for path in sorted((TOP / "families").glob("*.family")):
         text = path.read_text()
-        for name, facts in re.findall(r"ms_family_facts (\w+) = \{(.*?)\n\};", text, re.S):
-            if "MS_WITH_CHUNKED_LOSS" in facts:
-                named = re.findall(rf'\.model_type = "([^"]+)",\s+\.facts = &{name}\b', text)
-                types += named or re.findall(rf'\w+\("([^"]+)", [^;()]*&{name}\b', text)
+        compared = re.search(r"^    compared = \[(.*?)\]", text, re.M | re.S)
+        if compared and '"chunked_loss"' in compared[1]:
+            types += re.findall(r'^model_type = "([^"]+)"', text, re.M)
     return sorted(types)
 
 

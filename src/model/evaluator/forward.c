@@ -38,10 +38,16 @@ static ms_tensor run_model(ms_model *model, ms_object *whole, ms_tensor ids, ms_
         return ms_family_call_tensor(model, whole, forward, ids);
     ms_items_pool *pool = &((ms_family_program *)model->modules)->pool;
     const ms_value both = ms_family_call(model, whole, forward, args);
-    if (both.kind != MS_VALUE_LIST)
+    if (both.kind != MS_VALUE_LIST || ms_idle(model->tape)) /* after a failure */
         return 0;
-    const ms_tensor hidden = both.items->values[0].tensor;
-    *features = both.items->values[1].tensor;
+    const ms_value *values = both.items->values;
+    if (values[0].kind > MS_VALUE_TENSOR || values[1].kind > MS_VALUE_TENSOR) {
+        ms_frame f = {.model = model, .self = whole};
+        ms_frame_fail(&f, forward->text->place, "the results of this function are tensors");
+        return 0;
+    }
+    const ms_tensor hidden = values[0].tensor;
+    *features = values[1].tensor;
     ms_retain(model->tape, hidden);
     ms_retain(model->tape, *features);
     ms_value_consume(model->tape, pool, both);

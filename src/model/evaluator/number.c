@@ -118,7 +118,7 @@ static uint32_t count_marked(const ms_vision_config *vision)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < MS_MOST_BLOCKS; i++)
-        count += vision->marked_blocks[i / 64] >> i % 64 & 1;
+        count += (uint32_t)(vision->marked_blocks[i / 64] >> i % 64 & 1);
     return count;
 }
 

@@ -24,11 +24,12 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
     return false;
 }
 
-/* The first layer that reads keys of an earlier one. */
+/* The first layer that reads keys of an earlier one; their number: none does. A planner may leave
+ * fewer layers than share keys. */
 static uint64_t first_reader(const ms_model_config *config)
 {
     const uint64_t count = config->num_layers;
-    return config->sharing_layers < count ? count - config->sharing_layers : 0;
+    return config->sharing_layers < count ? count - config->sharing_layers : count;
 }
 
 bool ms_layer_reads_keys(const ms_model_config *config, uint64_t layer)
@@ -39,7 +40,7 @@ bool ms_layer_reads_keys(const ms_model_config *config, uint64_t layer)
 bool ms_layer_stores_keys(const ms_model_config *config, uint64_t layer)
 {
     const uint64_t end = first_reader(config);
-    if (config->sharing_layers == 0 || layer >= end)
+    if (end == config->num_layers || layer >= end)
         return false;
     for (uint64_t i = layer + 1; i < end; i++)
         if (ms_layer_slides(config, i) == ms_layer_slides(config, layer))
