@@ -254,19 +254,23 @@ static ms_status put_model(ms_list_table *l, ms_arena *arena, const char *name, 
     return MS_OK;
 }
 
+static bool is_of_family(ms_arena *arena, const char *preset, const char *model_type)
+{
+    ms_model_config model;
+    ms_error err = {.status = MS_OK};
+    return ms_preset_load(arena, preset, &model, &err) == MS_OK &&
+           strcmp(model.model_type, model_type) == 0;
+}
+
 /* The preset that the text names, or the first of the family that it names; NULL: none. */
 static const char *named_preset(ms_arena *arena, const char *text)
 {
     const char *name;
     if (!text || ms_is_preset(text))
         return text;
-    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
-        ms_model_config model;
-        ms_error err = {.status = MS_OK};
-        if (ms_preset_load(arena, name, &model, &err) == MS_OK &&
-            strcmp(model.model_type, text) == 0)
+    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++)
+        if (is_of_family(arena, name, text))
             return name;
-    }
     return NULL;
 }
 
@@ -280,7 +284,7 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
     if (part && strchr(part, '/') && ms_hub_find(part, &hub))
         part = hub.preset;
     for (size_t i = 0; status == MS_OK && (name = ms_preset_name(i)) != NULL; i++)
-        if (!part || holds(name, part))
+        if (!part || holds(name, part) || is_of_family(arena, name, part))
             status = put_model(&list, arena, name, err);
     bool has_one = ms_list_rows(&list) > 0;
     const char *named = status == MS_OK ? named_preset(arena, part) : NULL;
@@ -291,7 +295,9 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
     ms_list_end(&list, NULL, 0);
     if (status != MS_OK)
         return status;
-    return ms_fail(err, MS_ERR_USAGE, "no built-in model has '%.40s' in its name", part);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "no built-in model has '%.40s' in its name, or is of a family of that type",
+                   part);
 }
 
 ms_status ms_write_models(const char *part, uint32_t columns, FILE *out, ms_error *err)

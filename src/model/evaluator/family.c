@@ -80,23 +80,23 @@ static ms_key *rows_of(ms_arena *arena, const ms_family_text *text, uint32_t obj
     return rows;
 }
 
-/* Adds the facts that the text states to those that the family has. */
-static bool state_facts(ms_arena *arena, const ms_family_text *text, ms_family *family,
-                        ms_error *err)
+/* Adds the facts that the text states to those that the family has; NULL after a failure. */
+static ms_family_facts *state_facts(ms_arena *arena, const ms_family_text *text, ms_family *family,
+                                    ms_error *err)
 {
     ms_error own = {0};
     ms_family_reading reading = {.arena = arena, .err = err ? err : &own};
     ms_family_facts *facts = ms_arena_array(arena, ms_family_facts, 1);
     if (!facts) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory for a family");
-        return false;
+        return NULL;
     }
     *facts = *ms_family_facts_of(family);
     family->facts = facts;
     for (uint32_t i = 0; i < text->facts.count; i++)
         if (!ms_family_facts_read(&reading, text->facts.items[i], family, facts))
-            return false;
-    return true;
+            return NULL;
+    return facts;
 }
 
 /* Keys of the file's objects beside the text model's. */
@@ -234,7 +234,15 @@ const ms_family *ms_family_of_text(ms_arena *arena, const ms_family_file *file, 
         return NULL;
     family->user_text = file->name;
     family->takes_cache = family->takes_cache || !row;
-    return set_facts(arena, text, known, family, err) && state_facts(arena, text, family, err)
-               ? family
-               : NULL;
+    if (!set_facts(arena, text, known, family, err))
+        return NULL;
+    ms_family_facts *facts = state_facts(arena, text, family, err);
+    /* Engines with programs of their own read the config alone: no module may differ, whatever the
+     * text says. */
+    if (facts && text->changes_modules) {
+        facts->llama_cpp = NULL;
+        facts->needs_gguf = false;
+        facts->vllm = NULL;
+    }
+    return facts ? family : NULL;
 }

@@ -172,7 +172,7 @@ static const text_case cases[] = {
     {HEAD "class facts:\n    def f(self, x):\n        return x\n", 5, 5, "NAME = VALUE"},
     {HEAD "class peft:\n    lora = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n", 5, 12, "up to 4"},
     {HEAD "class peft:\n    refused = [[\"a\"]]\n", 5, 16, "why it is not adapted"},
-    {HEAD "class liger:\n    logits_share = 65\n", 5, 20, "a number up to 64"},
+    {HEAD "class liger:\n    logits_share = 65\n", 5, 20, "a whole number up to 64"},
     {HEAD "class vllm:\n    tie = \"dropped\"\n", 5, 11, "did you mean 'drops'"},
     /* names */
     {HEAD "class Mlp(Mlp):\n    a = linear(hiden_size, 1)\n", 5, 16, "did you mean 'hidden_size'"},

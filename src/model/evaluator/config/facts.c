@@ -5,6 +5,7 @@
  */
 #include "model/evaluator/config/facts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text/nearest.h"
@@ -225,12 +226,25 @@ static void store(void *member, size_t bytes, uint64_t value)
         memcpy(member, &value, sizeof value);
 }
 
+/* "'a', 'b' and 'c'", of all words. */
+static const char *all_words(const word *words, char *out, size_t size)
+{
+    size_t used = 0;
+    *out = '\0';
+    for (const word *w = words; w->name; w++) {
+        const char *before = w == words ? "" : w[1].name ? ", " : " and ";
+        const int bytes = snprintf(out + used, size - used, "%s'%s'", before, w->name);
+        used += bytes > 0 && (size_t)bytes < size - used ? (size_t)bytes : 0;
+    }
+    return out;
+}
+
 static bool read_word(ms_family_reading *r, const ms_text_node *node, const word *words,
                       uint64_t *value)
 {
+    char hint[160], known[320];
     if (node->kind != MS_NODE_STRING)
         return fail(r, node, "a word in quotes is wanted here");
-    char hint[160];
     ms_nearest near = ms_nearest_to(node->text);
     for (const word *w = words; w->name; w++) {
         if (strcmp(w->name, node->text) == 0) {
@@ -239,8 +253,9 @@ static bool read_word(ms_family_reading *r, const ms_text_node *node, const word
         }
         ms_nearest_offer(&near, w->name);
     }
-    ms_family_fail(r, node, "the word '%.40s' is not known here%s", node->text,
-                   ms_nearest_hint(&near, hint, sizeof hint));
+    ms_family_fail(r, node, "the word '%.40s' is not known here%s; there are %s", node->text,
+                   ms_nearest_hint(&near, hint, sizeof hint),
+                   all_words(words, known, sizeof known));
     return false;
 }
 
@@ -248,7 +263,7 @@ static bool is_list(ms_family_reading *r, const ms_text_node *node, uint32_t mos
 {
     if (node->kind == MS_NODE_LIST && node->count <= most)
         return true;
-    ms_family_fail(r, node, "a list of up to %u is wanted here", most);
+    ms_family_fail(r, node, "a list of up to %u texts is wanted here", most);
     return false;
 }
 
@@ -323,9 +338,11 @@ static bool read_value(ms_family_reading *r, const fact_row *row, const ms_text_
         *(bool *)member = node->number > 0;
         return node->kind == MS_NODE_TRUTH || fail(r, node, "True or False is wanted here");
     case OF_NUMBER:
+        if (node->kind != MS_NODE_NUMBER || node->number > 64 ||
+            node->number > (double)(uint64_t)node->number)
+            return fail(r, node, "a whole number up to 64 is wanted here");
         store(member, row->bytes, (uint64_t)node->number);
-        return (node->kind == MS_NODE_NUMBER && node->number <= 64) ||
-               fail(r, node, "a number up to 64 is wanted here");
+        return true;
     case OF_TEXT:
         *(const char **)member = node->text;
         return node->kind == MS_NODE_STRING || fail(r, node, "a name in quotes is wanted here");
