@@ -7,6 +7,7 @@ usage: check_capture.py MEMSCOPE
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -239,4 +240,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())
