@@ -181,9 +181,9 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 /* ---- what is built in ---- */
 
 /* A table of the built-in models, or of those with `part` in their name or family, whatever its
- * case; NULL: of all. Where `part` is the name of one, or of a family, what is predicted for it
- * follows, or why not. Where that many columns are too few, those that tell least are left out; 0:
- * all are there. Fails where there are no such models. */
+ * case; NULL: of all. Where `part` is the name of one, of a family, or of a configuration file,
+ * what is predicted for it follows, or why not. Where that many columns are too few, those that
+ * tell least are left out; 0: all are there. Fails where there are no such models. */
 ms_status ms_write_models(const char *part, uint32_t columns, FILE *out, ms_error *err);
 /* The names of the built-in models, from index 0; NULL past the last. */
 const char *ms_model_name_at(size_t index);

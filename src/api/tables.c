@@ -16,6 +16,7 @@
 #include "base/locale.h"
 #include "base/text/nearest.h"
 #include "base/text/output.h"
+#include "base/utf8.h"
 #include "core/device/device.h"
 #include "decide/plan/solver/solver.h"
 #include "input/config/adapter/adapter.h"
@@ -146,7 +147,9 @@ static ms_status known_write(ms_arena *arena, const char *name, FILE *out, ms_er
     ms_status status = ms_run_load(arena, &setting, 1, &model, &run, NULL, err);
     if (status != MS_OK)
         return status;
-    fprintf(out, "\n%s, of family %s: what is predicted\n", name, model.model_type);
+    fputc('\n', out);
+    ms_put_printable(out, name);
+    fprintf(out, ", of family %s: what is predicted\n", model.model_type);
     for (size_t i = 0; i < sizeof tried / sizeof *tried && status == MS_OK; i++)
         status = try_run(arena, name, &tried[i], out);
     if (status == MS_OK)
@@ -286,9 +289,12 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
     for (size_t i = 0; status == MS_OK && (name = ms_preset_name(i)) != NULL; i++)
         if (!part || holds(name, part) || is_of_family(arena, name, part))
             status = put_model(&list, arena, name, err);
-    bool has_one = ms_list_rows(&list) > 0;
     const char *named = status == MS_OK ? named_preset(arena, part) : NULL;
-    if (status == MS_OK && (has_one || list.has_failed)) {
+    if (status == MS_OK && !ms_list_rows(&list) && ms_model_is_named(part)) {
+        named = part;
+        status = put_model(&list, arena, named, err);
+    }
+    if (status == MS_OK && (ms_list_rows(&list) > 0 || list.has_failed)) {
         status = end(&list, NULL, columns, out, err);
         return status == MS_OK && named ? known_write(arena, named, out, err) : status;
     }
@@ -296,7 +302,8 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
     if (status != MS_OK)
         return status;
     return ms_fail(err, MS_ERR_USAGE,
-                   "no built-in model has '%.40s' in its name, or is of a family of that type",
+                   "no built-in model has '%.40s' in its name or is of that type, and no file has "
+                   "that name; a configuration file (config.json) is taken too",
                    part);
 }
 

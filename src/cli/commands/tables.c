@@ -50,6 +50,8 @@ static const char *const models_examples[] = {
     "those with that in their name",
     "memscope models gemma2",
     "the same, and what is predicted for that family, or why not",
+    "memscope models ./config.json",
+    "the same for a model of your own",
     NULL,
 };
 
