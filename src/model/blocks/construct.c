@@ -182,13 +182,11 @@ ms_linear_module ms_head_named(ms_model *model, ms_tensor embedding, const char 
     return module;
 }
 
-ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count)
+ms_tensor ms_inverse_powers(ms_model *model, ms_shape shape, ms_tensor places)
 {
     ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(count);
-    ms_tensor range = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_tensor exponent = ms_empty(tape, shape, MS_DTYPE_F32);
-    ms_consume(tape, range);
+    ms_consume(tape, places);
     ms_tensor power = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_transient(tape, 8, MS_DTYPE_F64);
     ms_consume(tape, exponent);
@@ -197,6 +195,12 @@ ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count)
     ms_consume(tape, reciprocal);
     ms_consume(tape, power);
     return result;
+}
+
+ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count)
+{
+    const ms_shape shape = MS_SHAPE(count);
+    return ms_inverse_powers(model, shape, ms_empty(model->tape, shape, MS_DTYPE_F32));
 }
 
 ms_tensor ms_buffer_of(ms_model *model, ms_tensor tensor, const char *name)

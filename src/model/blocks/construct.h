@@ -36,6 +36,8 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 ms_linear_module ms_head_named(ms_model *model, ms_tensor embedding, const char *name);
 /* 1 / theta ** (arange(0, R, 2) / R), floating; `count` is R / 2. */
 ms_tensor ms_inverse_frequencies(ms_model *model, ms_dim count);
+/* The same of arange's floats of that shape, which are consumed. */
+ms_tensor ms_inverse_powers(ms_model *model, ms_shape shape, ms_tensor places);
 /* A buffer of a module on the device. */
 /* A tensor that was made becomes a buffer. */
 ms_tensor ms_buffer_of(ms_model *model, ms_tensor tensor, const char *name);

@@ -2,6 +2,7 @@
 #include "model/blocks/image_masks.h"
 
 #include "model/blocks/packed/quantized.h"
+#include "torch/ops/moe/rows.h"
 #include "torch/ops/ops.h"
 
 /* ---- which image ---- */
@@ -56,19 +57,10 @@ static ms_tensor of_places(ms_model *model)
     return ms_empty(model->tape, MS_SHAPE(model->seq, model->seq), MS_DTYPE_BOOL);
 }
 
-/* blocks[sequence, place]: on a GPU indices with other strides than they broadcast to are copied.
- */
+/* blocks[sequence, place] */
 static ms_tensor blocks_of(ms_model *model)
 {
-    ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(model->batch, model->seq);
-    ms_tensor sequences = tape->on_cpu ? 0 : ms_empty(tape, shape, MS_DTYPE_I64);
-    bool copies_places = !tape->on_cpu && model->batch.value > 1;
-    ms_tensor numbers = copies_places ? ms_empty(tape, shape, MS_DTYPE_I64) : 0;
-    ms_tensor out = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_consume(tape, numbers);
-    ms_consume(tape, sequences);
-    return out;
+    return ms_index_grid(model->tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
 }
 
 /* (query's block == key's block) & (query's block >= 0) */

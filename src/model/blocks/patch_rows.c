@@ -49,20 +49,6 @@ static void places(ms_model *model, ms_locals *f)
         ms_local(f, ms_add_scalar(tape, ms_empty(tape, patches, MS_DTYPE_I64)));
 }
 
-/* seen[image, key]: on a GPU indices with other strides than they broadcast to are copied. */
-static ms_tensor seen_keys(ms_model *model)
-{
-    ms_tape *tape = model->tape;
-    ms_shape shape = of_patches(model, 0);
-    ms_tensor images = tape->on_cpu ? 0 : ms_empty(tape, shape, MS_DTYPE_I64);
-    bool copies_keys = !tape->on_cpu && ms_image_count(model) > 1;
-    ms_tensor keys = copies_keys ? ms_empty(tape, shape, MS_DTYPE_I64) : 0;
-    ms_tensor out = ms_empty(tape, shape, MS_DTYPE_BOOL);
-    ms_consume(tape, keys);
-    ms_consume(tape, images);
-    return out;
-}
-
 /* (True & (query >= 0)) & seen[image, key]: [images, 1, patches, patches], additive for eager
  * attention. */
 static ms_tensor make_mask(ms_model *model)
@@ -77,7 +63,7 @@ static ms_tensor make_mask(ms_model *model)
     ms_tensor queries = ms_empty(tape, MS_SHAPE(patches), MS_DTYPE_BOOL);
     ms_consume(tape, is_query);
     ms_consume(tape, all);
-    ms_tensor seen = seen_keys(model);
+    ms_tensor seen = ms_index_grid(tape, of_patches(model, 0), MS_DTYPE_BOOL);
     ms_tensor *mask = ms_local(
         &f, ms_empty(tape, MS_SHAPE(images, number(model, 1), patches, patches), MS_DTYPE_BOOL));
     ms_consume(tape, seen);

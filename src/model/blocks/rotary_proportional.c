@@ -13,15 +13,7 @@ static ms_tensor proportional(ms_model *model, uint64_t count, uint64_t turned)
     ms_tensor range = ms_empty(tape, some, MS_DTYPE_I64);
     ms_tensor wide = ms_empty(tape, some, MS_DTYPE_F32);
     ms_consume(tape, range);
-    ms_tensor exponent = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_consume(tape, wide);
-    ms_tensor power = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_transient(tape, 8, MS_DTYPE_F64);
-    ms_consume(tape, exponent);
-    ms_tensor reciprocal = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_tensor result = ms_empty(tape, some, MS_DTYPE_F32);
-    ms_consume(tape, reciprocal);
-    ms_consume(tape, power);
+    ms_tensor result = ms_inverse_powers(model, some, wide);
     if (turned == count)
         return result;
     ms_tensor zeros = ms_empty(tape, MS_SHAPE(ms_dim_number(s, count - turned)), MS_DTYPE_F32);

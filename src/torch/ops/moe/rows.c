@@ -182,6 +182,17 @@ ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows)
     return ms_idle(tape) || !a || !rows ? 0 : take(tape, a, 1, &rows);
 }
 
+ms_tensor ms_index_grid(ms_tape *tape, ms_shape shape, ms_dtype dtype)
+{
+    const bool copies_columns = !tape->on_cpu && shape.dims[0].value > 1;
+    ms_tensor rows = tape->on_cpu ? 0 : ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_tensor columns = copies_columns ? ms_empty(tape, shape, MS_DTYPE_I64) : 0;
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    ms_consume(tape, columns);
+    ms_consume(tape, rows);
+    return out;
+}
+
 ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns)
 {
     if (ms_idle(tape) || !a || !rows || !columns)

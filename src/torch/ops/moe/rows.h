@@ -18,6 +18,9 @@ ms_tensor ms_select_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);
 /* a[rows, columns]: [T, ..]. */
 ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
+/* a[rows[:, None], columns] without a gradient, of that shape: on a GPU indices with other strides
+ * than they broadcast to are copied. */
+ms_tensor ms_index_grid(ms_tape *tape, ms_shape shape, ms_dtype dtype);
 /* In a backward of index: index % size * stride for each of `count` indices of that shape, the
  * later ones added to the first; and the sorting of such indices of one of `places` elements. */
 ms_tensor ms_linear_index(ms_tape *tape, uint32_t count, ms_shape shape);
