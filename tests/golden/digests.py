@@ -50,7 +50,7 @@ CHECKS = ["console", "json", "md", "junit", "github", "sarif", "gitlab", "custom
 OTHERS = [
     *(f"fit llama-3.1-8b --lora r=16,targets=all-linear --quantize nf4:double --autocast bf16 --checkpointing all --device rtx-4090 --what {w} --format {f}"
       for w, f in (("batch", "console"), ("seq", "json"), ("rank", "json"), ("layers", "console"))),
-    *(f"diff reports/llama-3.1-8b-h100.json llama-3.2-1b --format {f} -o -" for f in ("console", "json", "md", "html")),
+    *(f"diff tests/golden/cli/diff/reports/files/a.json llama-3.2-1b --format {f} -o -" for f in ("console", "json", "md", "html")),
     *(f"diff tests/golden/cli/diff/reports/files/a.json tests/golden/cli/diff/reports/files/b.json --format {f} -o -" for f in ("console", "json", "md", "html")),
     *(f"compare tests/golden/cli/compare/compare/files/runtime.json tests/golden/cli/compare/compare/files/runtime.json --format {f} -o -" for f in ("console", "json", "md", "html")),
     *(f"calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format {f} -o -" for f in ("console", "json")),
