@@ -507,14 +507,16 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
     if (status == MS_OK)
         status = add_option(b, &checkpoint, &first[CHECKPOINTED].profile, &first[KEPT].profile,
                             kept, &checkpointed);
-    ms_option_list list;
+    ms_option_list *list = ms_arena_array(b->arena, ms_option_list, 1);
+    if (status == MS_OK && !list)
+        status = no_memory(b);
     if (status == MS_OK)
-        status = ms_option_list_make(b->arena, b->model, b->run, techniques, costs, &list, b->err);
+        status = ms_option_list_make(b->arena, b->model, b->run, techniques, costs, list, b->err);
     if (status == MS_OK)
-        status = add_options(b, &list, first, kept);
+        status = add_options(b, list, first, kept);
     if (status == MS_OK) {
-        ms_option_list_make_shares(costs, &list);
-        status = add_options(b, &list, first, kept);
+        ms_option_list_make_shares(costs, list);
+        status = add_options(b, list, first, kept);
     }
     ms_outer_cost ends;
     if (status == MS_OK)

@@ -12,6 +12,8 @@
 #include "decide/plan/search/simulate.h"
 #include "input/config/model/model_config.h"
 #include "input/config/run/run_config.h"
+#include "input/config/run/treated_layer.h"
+#include "input/config/treatment/row.h"
 #include "run/simulate/variation.h"
 
 /* ---- search stages ---- */
@@ -78,13 +80,25 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     ms_step_plan_claim(s->task, s->plan);
 }
 
+/* Every plan is compared with one that checkpoints all layers, also a plan without checkpoints. */
+static ms_status check_checkpoints(const ms_step_task *task, ms_error *err)
+{
+    const ms_treated_layer layer = ms_treated_layer_of(task->model, task->run, 0);
+    const ms_treatment checkpoint = {.kind = MS_TREAT_CHECKPOINT};
+    ms_refusal refusal;
+    if (!ms_treatment_is_refused(&layer, &checkpoint, &refusal))
+        return MS_OK;
+    return ms_fail(err, MS_ERR_CONFIG, "%s", refusal.text);
+}
+
 ms_status ms_search_prepare(ms_search *s, const ms_target *target)
 {
     s->techniques = s->task->techniques & target->techniques &
                     ~ms_techniques_impossible(s->task->model, s->task->run);
     s->costs.layer_count = (uint32_t)s->task->model->num_layers;
     ms_search_set_capacity(s);
-    return ms_search_baselines(s);
+    ms_status status = check_checkpoints(s->task, s->err);
+    return status == MS_OK ? ms_search_baselines(s) : status;
 }
 
 ms_status ms_search_measure(ms_search *s)

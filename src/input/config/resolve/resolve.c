@@ -197,7 +197,6 @@ static const refusal refusals[] = {
     {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
     {MS_UNPREDICTED_OTHER_PACKED, "quantize", is_packed_otherwise,
      "a base that is quantised otherwise than by bitsandbytes"},
-    {MS_UNPREDICTED_REENTRANT, "checkpoint-kind", ms_resolve_is_reentrant, "reentrant"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
     {MS_UNPREDICTED_F16_STEPS, "dtype", trains_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,

@@ -24,6 +24,7 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
                                !family->has_no_attention && !family->has_lone_mixers,
         .shares_states = ms_layers_share_states(model),
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
+        .only_non_reentrant = (family->unpredicted & MS_UNPREDICTED_REENTRANT) != 0,
         .steps_in_backward = run->training.optimizer_in_backward,
     };
 }

@@ -24,11 +24,27 @@ static bool keeps_dropout(const ms_treatment *t)
     return false;
 }
 
+static bool refuses_checkpoint(const ms_treated_layer *layer, const ms_treatment *treatment,
+                               ms_refusal *refusal)
+{
+    (void)treatment;
+    if (!layer->is_reentrant || !layer->only_non_reentrant)
+        return false;
+    refusal->of_any_layer = true;
+    snprintf(refusal->text, sizeof refusal->text,
+             "reentrant checkpoints are not predicted for %.60s; try --checkpoint-kind "
+             "non-reentrant",
+             layer->model_type);
+    return true;
+}
+
 static bool refuses_selective(const ms_treated_layer *layer, const ms_treatment *treatment,
                               ms_refusal *refusal)
 {
     if (layer->is_reentrant)
-        return fill(refusal, true, "reentrant checkpoints cannot be selective");
+        return fill(
+            refusal, true,
+            "reentrant checkpoints cannot be selective; try --checkpoint-kind non-reentrant");
     return keeps_dropout(treatment) &&
            fill(refusal, false,
                 ": a dropout must be recomputed, or later ones draw other random numbers");
@@ -46,7 +62,8 @@ const ms_kind_row ms_treatment_kinds[MS_TREAT_KIND_COUNT] = {
     [MS_TREAT_CHECKPOINT] = {.word = "checkpoint",
                              .is_checkpoint = true,
                              .techniques = MS_MAY_CHECKPOINT,
-                             .code = {"recompute(layers[i]%s)", {"checkpoint_layer"}}},
+                             .code = {"recompute(layers[i]%s)", {"checkpoint_layer"}},
+                             .refuses = refuses_checkpoint},
     [MS_TREAT_SELECTIVE] = {.word = "selective",
                             .value = MS_KIND_OF_OPS_OR_SHARE,
                             .is_checkpoint = true,
@@ -124,7 +141,9 @@ static bool refuses_shared(const ms_treated_layer *layer, const ms_treatment *tr
     if (!layer->shares_states)
         return false;
     if (treatment->kind == MS_TREAT_CHECKPOINT && layer->is_reentrant)
-        return fill(refusal, true, "reentrant checkpoints give no gradients to what layers share");
+        return fill(refusal, true,
+                    "reentrant checkpoints give no gradients to what layers share; try "
+                    "--checkpoint-kind non-reentrant");
     return (!is_plain || treatment->input != MS_INPUT_ON_DEVICE) &&
            fill(refusal, true,
                 "of layers that share states, only plain checkpoints and parts are predicted");

@@ -24,6 +24,7 @@ typedef struct ms_treated_layer {
     bool has_plain_attention; /* causal attention, with a mask only where necessary */
     bool shares_states;       /* layers get more than the hidden states of the one before */
     bool is_reentrant;        /* checkpoints are reentrant */
+    bool only_non_reentrant;  /* reentrant checkpoints are not predicted for its family */
     bool steps_in_backward;   /* the optimizer steps in backward */
 } ms_treated_layer;
 
