@@ -123,7 +123,7 @@ typedef struct ms_family_function {
     uint8_t slots[MS_FAMILY_NAMES];
     uint32_t slot_count, results;
     const struct ms_error *failure; /* why it cannot be called; NULL: it can */
-    bool is_resolved;
+    bool is_resolved, is_called;
 } ms_family_function;
 
 /* The most elements of one side of a weight: products of three fit 64 bits. */
@@ -141,10 +141,12 @@ enum {
 
 typedef struct ms_family_class {
     const char *name;
+    const ms_text_node *place; /* of its name; NULL: it has none */
     ms_family_role role;
     uint32_t field_count, function_count;
     uint32_t size;                 /* modules that one has, itself and all below, a list's once */
     bool is_measured, is_open;     /* while it is found */
+    bool is_base;                  /* another class is like it */
     bool is_group;                 /* its own operators count as its caller's */
     bool is_tower;                 /* not trained where the run's images freeze it */
     bool is_numbered;              /* [First(), Second()]: its fields are called by numbers */
@@ -200,7 +202,7 @@ struct ms_family_text {
 };
 
 /* The function of that name; NULL: none. */
-const ms_family_function *ms_class_find(const ms_family_class *klass, const char *name);
+ms_family_function *ms_class_find(const ms_family_class *klass, const char *name);
 
 /* Reads texts by name: those that are imported. False: there is none such, or it cannot be read
  * (recorded). */

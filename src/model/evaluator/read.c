@@ -75,12 +75,13 @@ static ms_family_class *class_of(const ms_family_text *text, const char *name, u
     return NULL;
 }
 
-static ms_family_class *new_class(merge *m, const char *name)
+static ms_family_class *new_class(merge *m, const ms_text_statement *s)
 {
     ms_family_class *c = ms_arena_array(m->text->arena, ms_family_class, 1);
     if (!c)
         return NULL;
-    c->name = name;
+    c->name = s->text;
+    c->place = s->place;
     c->fields = ms_arena_array(m->text->arena, ms_family_field, MS_FAMILY_FIELDS);
     c->functions = ms_arena_array(m->text->arena, ms_family_function, MS_FAMILY_FUNCTIONS);
     return c->fields && c->functions ? c : NULL;
@@ -202,9 +203,11 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
                  {"feed_forward", MS_ROLE_FEED_FORWARD},
                  {"tower_layer", MS_ROLE_TOWER_LAYER}};
     uint32_t place;
-    const ms_family_class *base = class_of(m->text, name->text, &place);
-    if (base)
+    ms_family_class *base = class_of(m->text, name->text, &place);
+    if (base) {
+        base->is_base = true;
         return inherit(m, base, c);
+    }
     c->is_group = strcmp(name->text, "group") == 0;
     c->is_tower = strcmp(name->text, "tower") == 0;
     if (c->is_group || c->is_tower || strcmp(name->text, "Module") == 0) /* nn.Module */
@@ -222,7 +225,7 @@ static bool take_base(merge *m, const ms_text_node *name, ms_family_class *c)
 static bool read_class(merge *m, const ms_text_statement *s)
 {
     uint32_t place;
-    ms_family_class *c = new_class(m, s->text);
+    ms_family_class *c = new_class(m, s);
     if (!c)
         return fail(m, s->place, "out of memory");
     if (s->value && !take_base(m, s->value, c))

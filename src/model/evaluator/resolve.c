@@ -24,13 +24,13 @@ static int parameter_of(const char *names, const char *wanted)
 }
 
 static ms_family_type resolve_function(ms_resolver *r, ms_text_node *node,
-                                       const ms_family_function *callee);
+                                       ms_family_function *callee);
 
 /* A call of a function of the text, where a module is made. */
 static bool is_made(ms_resolver *r, ms_text_node *node)
 {
     const bool is_call = node->kind == MS_NODE_CALL && node->items[0]->kind == MS_NODE_NAME;
-    const ms_family_function *callee =
+    ms_family_function *callee =
         is_call ? ms_class_find(&r->text->functions, node->items[0]->text) : NULL;
     if (!callee)
         ms_family_fail(r->reading, node, "a call of a function of the text is wanted here");
@@ -225,10 +225,11 @@ static ms_family_type resolve_module(ms_resolver *r, ms_text_node *node, const m
 
 /* A call of a function of the text, or of another one of the same class. */
 static ms_family_type resolve_function(ms_resolver *r, ms_text_node *node,
-                                       const ms_family_function *callee)
+                                       ms_family_function *callee)
 {
     if (!place_arguments(r, node, callee))
         return MS_TYPE_WRONG;
+    callee->is_called = true;
     node->kind = MS_NODE_FUNCTION;
     node->function = callee;
     return MS_TYPE_ANY;
@@ -329,7 +330,7 @@ static ms_family_type resolve_method(ms_resolver *r, ms_text_node *node, uint32_
 }
 
 /* self.FIELD.NAME of a module of the text: its own function; NULL: there is none such. */
-static const ms_family_function *function_of_field(const ms_resolver *r, const ms_text_node *called)
+static ms_family_function *function_of_field(const ms_resolver *r, const ms_text_node *called)
 {
     const ms_text_node *of = called->items[0];
     const bool is_field = of->kind == MS_NODE_MEMBER && is_name(of->items[0], "self");
@@ -337,7 +338,7 @@ static const ms_family_function *function_of_field(const ms_resolver *r, const m
     const ms_text_node *value = field < MS_FAMILY_FIELDS ? r->klass->fields[field].value : NULL;
     const ms_family_class *klass =
         value && value->kind != MS_NODE_COMPREHENSION ? ms_made_class(value) : NULL;
-    const ms_family_function *callee = ms_class_find(klass, called->text);
+    ms_family_function *callee = ms_class_find(klass, called->text);
     return callee && callee->is_plain ? callee : NULL;
 }
 
@@ -359,7 +360,7 @@ static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, 
     const bool is_self = called->kind == MS_NODE_MEMBER && is_name(called->items[0], "self");
     const bool is_loop = called->kind == MS_NODE_NAME && r->loop && is_name(called, r->loop);
     if (called->kind == MS_NODE_MEMBER && !is_self) {
-        const ms_family_function *callee = r->function ? function_of_field(r, called) : NULL;
+        ms_family_function *callee = r->function ? function_of_field(r, called) : NULL;
         if (!callee && is_part(r, called))
             return ms_resolve(r, called, 1) == MS_TYPE_WRONG ? MS_TYPE_WRONG
                                                              : resolve_value_call(r, node);
@@ -371,7 +372,7 @@ static ms_family_type resolve_called_member(ms_resolver *r, ms_text_node *node, 
                    : resolve_function(r, node, callee);
     }
     if (is_self && r->function && ms_class_field(r->klass, called->text) == MS_FAMILY_FIELDS) {
-        const ms_family_function *callee = ms_class_find(r->klass, called->text);
+        ms_family_function *callee = ms_class_find(r->klass, called->text);
         if (callee)
             return resolve_function(r, node, callee);
     }
@@ -446,7 +447,7 @@ static ms_family_type resolve_call(ms_resolver *r, ms_text_node *node, uint32_t 
         return resolve_called_member(r, node, wanted);
     if (!r->function)
         return ms_resolve_unknown(r, called, true);
-    const ms_family_function *callee = ms_class_find(&r->text->functions, called->text);
+    ms_family_function *callee = ms_class_find(&r->text->functions, called->text);
     if (callee)
         return resolve_function(r, node, callee);
     const ms_primitive *row = ms_primitive_find(called->text, false);

@@ -25,7 +25,7 @@ uint32_t ms_class_field(const ms_family_class *klass, const char *name)
     return MS_FAMILY_FIELDS;
 }
 
-const ms_family_function *ms_class_find(const ms_family_class *klass, const char *name)
+ms_family_function *ms_class_find(const ms_family_class *klass, const char *name)
 {
     for (uint32_t i = 0; klass && i < klass->function_count; i++)
         if (strcmp(klass->functions[i].name, name) == 0)

@@ -222,6 +222,56 @@ static bool resolve_rule(ms_resolver *r, const ms_family_function *rule)
     return is_number;
 }
 
+/* ---- what a user's text has for nothing ---- */
+
+static bool fail_unused_class(ms_family_reading *reading, const ms_family_text *text,
+                              const ms_family_class *unused)
+{
+    char hint[128];
+    ms_nearest near = ms_nearest_to(unused->name);
+    for (uint32_t i = 0; i < text->class_count; i++)
+        if (text->classes[i] != unused)
+            ms_nearest_offer(&near, text->classes[i]->name);
+    ms_family_fail(reading, unused->place, "no field makes a module of the class '%.40s'%s",
+                   unused->name, ms_nearest_hint(&near, hint, sizeof hint));
+    return false;
+}
+
+static bool are_called(ms_family_reading *reading, const ms_family_class *c)
+{
+    static const char *const called[] = {"forward", "stage", "encode", "init_weights"};
+    for (uint32_t i = 0; i < c->function_count; i++) {
+        const ms_family_function *f = &c->functions[i];
+        bool is_called = f->is_called || !f->text->place->file->is_users;
+        ms_nearest near = ms_nearest_to(f->name);
+        for (size_t k = 0; k < sizeof called / sizeof *called; k++) {
+            is_called = is_called || strcmp(called[k], f->name) == 0;
+            ms_nearest_offer(&near, called[k]);
+        }
+        char hint[128];
+        if (!is_called) {
+            ms_family_fail(reading, f->text->place, "nothing calls the function '%.40s'%s", f->name,
+                           ms_nearest_hint(&near, hint, sizeof hint));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A name that is spelt wrongly must not leave in force what it was to replace. Follows the
+ * measurement of the root, which goes through all classes that are used. */
+static bool is_all_used(ms_family_reading *reading, const ms_family_text *text)
+{
+    for (uint32_t i = 0; i < text->class_count; i++) {
+        const ms_family_class *c = text->classes[i];
+        if (!c->is_measured && !c->is_base && c->place->file->is_users)
+            return fail_unused_class(reading, text, c);
+        if (!are_called(reading, c))
+            return false;
+    }
+    return are_called(reading, &text->functions) && are_called(reading, &text->root);
+}
+
 bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
                             const ms_family_file *file)
 {
@@ -243,11 +293,11 @@ bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,
             return false;
     if (!resolve_functions(&r, &text->functions) || !resolve_functions(&r, &text->root))
         return false;
+    if (!measure(reading, &text->root, NULL) || !is_all_used(reading, text))
+        return false;
     for (uint32_t i = 0; i < text->class_count; i++)
         if (!measure(reading, text->classes[i], NULL))
             return false;
-    if (!measure(reading, &text->root, NULL))
-        return false;
     r.klass = NULL;
     for (size_t i = 0; i < MS_LAYER_RULES; i++)
         if (!resolve_rule(&r, text->rules[i]))

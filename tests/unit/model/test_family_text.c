@@ -67,7 +67,8 @@ static const text_case cases[] = {
           "    def is_sparse(layer):\n        return layer % 2 == 0\n",
      0, 0, ""},
     {"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" HEAD
-     "class Extra(nn.Module):\n    a = linear(4, 4)\n",
+     "class Extra(nn.Module):\n    a = linear(4, 4)\n"
+     "class Model(Model):\n    extra = Extra()\n",
      0, 0, ""},
     {HEAD "class config(config):\n    a, b = sides(3, \"A\")\n    c = integer(-2)\n"
           "class vision_config:\n    model_type = \"v\"\n    hidden_size = count(8)\n"
@@ -75,8 +76,16 @@ static const text_case cases[] = {
           "class Seen(tower_layer):\n    p = linear(vision_config.hidden_size, a + b)\n"
           "    def forward(self, x):\n        return self.p(x)\n"
           "class Tower(tower):\n"
-          "    layers = [Seen() for i in range(vision_config.num_hidden_layers)]\n",
+          "    layers = [Seen() for i in range(vision_config.num_hidden_layers)]\n"
+          "class Model(Model):\n    tower = Tower()\n",
      0, 0, ""},
+    {HEAD "class Base(Mlp):\n    extra = None\nclass Mlp(Base):\n    extra = linear(4, 4)\n", 0, 0,
+     ""},
+    /* what nothing uses */
+    {HEAD "class Mpl(Mlp):\n    extra = linear(4, 4)\n", 4, 1, "did you mean 'Mlp'?"},
+    {HEAD "class Mlp(Mlp):\n    def foward(self, x):\n        return x\n", 5, 5,
+     "nothing calls the function 'foward'; did you mean 'forward'?"},
+    {HEAD "def twice(x):\n    return x + x\n", 4, 1, "nothing calls the function 'twice'"},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
@@ -181,7 +190,7 @@ static const text_case cases[] = {
     {HEAD "class Mlp(Mlp):\n    a = linear(1, 1, x=1)\n", 5, 24, "no such argument"},
     {HEAD "class Mlp(Mlp):\n    a = 1\n", 5, 9, "a field is a call"},
     {HEAD "class Mlp(Mlp):\n    a = [Mlp() for i in range(3)]\n", 5, 25, "one of the layers"},
-    {HEAD "class A:\n    a = A()\n", 5, 9, "itself as a part"},
+    {HEAD "class Mlp:\n    a = Mlp()\n", 5, 9, "itself as a part"},
     {HEAD "class A:\n    a = linear(1, 1)\n    a = linear(1, 2)\n", 6, 5, "in the class twice"},
     {HEAD "class A:\n    def __init__(self):\n        pass\n", 5, 5, "no __init__"},
     {HEAD "lm_head = head(model.embed_token)\n", 4, 22, "did you mean 'embed_tokens'"},
