@@ -12,7 +12,8 @@
 
 void ms_frame_fail(ms_frame *f, const ms_text_node *at, const char *format, ...)
 {
-    char text[256];
+    char text[256], place[256] = "";
+    const ms_family_class *klass = f->self ? f->self->klass : NULL;
     va_list arguments;
     va_start(arguments, format);
     ms_text_vprint(text, sizeof text, format, arguments);
@@ -22,7 +23,10 @@ void ms_frame_fail(ms_frame *f, const ms_text_node *at, const char *format, ...)
         ms_idle(tape) || tape->failure ? NULL : ms_arena_array(f->model->arena, ms_error, 1);
     if (failure) {
         ms_family_reading reading = {.arena = f->model->arena, .err = failure};
-        ms_family_fail(&reading, at, "%s", text);
+        if (klass && !at->file->is_users)
+            ms_users_place(klass->place, place, sizeof place);
+        ms_family_fail(&reading, at, "%s%s%s%s", text, *place ? ", in " : "",
+                       *place ? klass->name : "", place);
         tape->failure = failure;
     }
     ms_tape_fail(tape, MS_ERR_CONFIG);

@@ -183,7 +183,9 @@ static bool place_arguments(ms_resolver *r, ms_text_node *node, const ms_family_
                 if (strcmp(callee->parameters[place], item->keyword) == 0)
                     break;
         if (place >= callee->parameter_count || is_given[place]) {
-            ms_family_fail(r->reading, item, "'%.40s' has no such parameter", callee->name);
+            char at[256];
+            ms_family_fail(r->reading, item, "'%.40s' has no such parameter%s", callee->name,
+                           ms_users_place(callee->text->place, at, sizeof at));
             return false;
         }
         is_given[place] = true;
@@ -197,8 +199,10 @@ static bool place_arguments(ms_resolver *r, ms_text_node *node, const ms_family_
     }
     for (uint32_t i = 0; i < callee->parameter_count; i++)
         if (!is_given[i] && !callee->has_default[i]) {
-            ms_family_fail(r->reading, node, "the argument '%.40s' is missing",
-                           callee->parameters[i]);
+            char at[256];
+            ms_family_fail(r->reading, node, "the argument '%.40s' is missing%s",
+                           callee->parameters[i],
+                           ms_users_place(callee->text->place, at, sizeof at));
             return false;
         }
     node->places = places;

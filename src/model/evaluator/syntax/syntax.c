@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/evaluator/syntax/syntax.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/json/place.h"
 #include "base/locale.h"
+
+const char *ms_users_place(const ms_text_node *at, char *out, size_t size)
+{
+    *out = 0;
+    if (!at || !at->file || !at->file->is_users)
+        return out;
+    uint32_t line = 1;
+    for (size_t i = 0; i < at->offset; i++)
+        line += at->file->text[i] == '\n';
+    snprintf(out, size, " (%.200s:%" PRIu32 ")", at->file->name, line);
+    return out;
+}
 
 void ms_family_fail(ms_family_reading *reading, const ms_text_node *at, const char *format, ...)
 {

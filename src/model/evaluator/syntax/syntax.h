@@ -156,6 +156,11 @@ typedef struct ms_family_reading {
     uint32_t nodes; /* made so far */
 } ms_family_reading;
 
+/* " (nova.family:4)" for a place in a user's text, "" for any other and for NULL. A failure in a
+ * text of memscope's names with it what the user's text made of a class. Writes `size` bytes at
+ * most. */
+const char *ms_users_place(const ms_text_node *at, char *out, size_t size);
+
 /* Records a failure with the place of the node (NULL: the file alone, if there is one). */
 __attribute__((format(printf, 3, 4))) void
 ms_family_fail(ms_family_reading *reading, const ms_text_node *at, const char *format, ...);
