@@ -258,6 +258,42 @@ static bool are_called(ms_family_reading *reading, const ms_family_class *c)
     return true;
 }
 
+/* Whether a class has a field of the name that PEFT compares with the end of a module's name. */
+static bool has_part(ms_family_reading *reading, const ms_family_text *text,
+                     const ms_text_node *name)
+{
+    const char *dot = strrchr(name->text, '.'), *last = dot ? dot + 1 : name->text;
+    char hint[128];
+    ms_nearest near = ms_nearest_to(last);
+    for (uint32_t i = 0; i < text->class_count; i++) {
+        if (ms_class_field(text->classes[i], last) < MS_FAMILY_FIELDS)
+            return true;
+        for (uint32_t k = 0; k < text->classes[i]->field_count; k++)
+            ms_nearest_offer(&near, text->classes[i]->fields[k].name);
+    }
+    ms_family_fail(reading, name, "no class has a field '%.40s'%s", last,
+                   ms_nearest_hint(&near, hint, sizeof hint));
+    return false;
+}
+
+/* The modules that adapters are said to have: lora = ["q_proj", "v_proj"]. */
+static bool has_adapted_parts(ms_family_reading *reading, const ms_family_text *text)
+{
+    for (uint32_t i = 0; i < text->facts.count; i++) {
+        const ms_text_statement *facts = text->facts.items[i];
+        const bool is_checked = facts->place->file->is_users && strcmp(facts->text, "peft") == 0;
+        for (uint32_t k = 0; is_checked && k < facts->body.count; k++) {
+            const ms_text_statement *s = facts->body.items[k];
+            const bool is_list = strcmp(s->targets[0]->text, "lora") == 0 ||
+                                 strncmp(s->targets[0]->text, "ia3", 3) == 0;
+            for (uint32_t n = 0; is_list && n < s->value->count; n++)
+                if (!has_part(reading, text, s->value->items[n]))
+                    return false;
+        }
+    }
+    return true;
+}
+
 /* A name that is spelt wrongly must not leave in force what it was to replace. Follows the
  * measurement of the root, which goes through all classes that are used. */
 static bool is_all_used(ms_family_reading *reading, const ms_family_text *text)
@@ -269,7 +305,8 @@ static bool is_all_used(ms_family_reading *reading, const ms_family_text *text)
         if (!are_called(reading, c))
             return false;
     }
-    return are_called(reading, &text->functions) && are_called(reading, &text->root);
+    return are_called(reading, &text->functions) && are_called(reading, &text->root) &&
+           has_adapted_parts(reading, text);
 }
 
 bool ms_family_text_resolve(ms_family_reading *reading, ms_family_text *text,

@@ -85,6 +85,9 @@ static const text_case cases[] = {
     {HEAD "class Mpl(Mlp):\n    extra = linear(4, 4)\n", 4, 1, "did you mean 'Mlp'?"},
     {HEAD "class Mlp(Mlp):\n    def foward(self, x):\n        return x\n", 5, 5,
      "nothing calls the function 'foward'; did you mean 'forward'?"},
+    {HEAD "class peft:\n    lora = [\"attn.q_prj\"]\n", 5, 13,
+     "no class has a field 'q_prj'; did you mean 'q_proj'?"},
+    {HEAD "class peft:\n    lora = [\"self_attn.q_proj\"]\n    usual_lora = \"x\"\n", 0, 0, ""},
     {HEAD "def twice(x):\n    return x + x\n", 4, 1, "nothing calls the function 'twice'"},
     /* words */
     {"a = \"x\n", 1, 5, "no end"},
@@ -167,10 +170,11 @@ static const text_case cases[] = {
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        y = f\"{x}\"\n        return x\n", 6,
      14, "the message of a check"},
     /* facts */
-    {HEAD "class facts:\n    takes_cache = True\n    blocks = [\"joined\"]\n"
-          "class peft:\n    lora = [\"q\", \"v\"]\n    refused = [[\"a\", \"b\", \"c\"]]\n"
-          "class liger:\n    kernels = [\"rope\"]\n    logits_share = 8\n"
-          "class vllm:\n    pass\n",
+    {HEAD
+     "class facts:\n    takes_cache = True\n    blocks = [\"joined\"]\n"
+     "class peft:\n    lora = [\"q_proj\", \"v_proj\"]\n    refused = [[\"a\", \"b\", \"c\"]]\n"
+     "class liger:\n    kernels = [\"rope\"]\n    logits_share = 8\n"
+     "class vllm:\n    pass\n",
      0, 0, ""},
     {HEAD "class facts:\n    takes_cach = True\n", 5, 5, "did you mean 'takes_cache'"},
     {HEAD "class facts:\n    takes_cache = 1\n", 5, 19, "True or False"},
@@ -408,13 +412,13 @@ static void test_facts(void **state)
                                         "from llama import *\nmodel_type = \"t\"\n"
                                         "architectures = {\"T\": \"causal_lm\"}\n"
                                         "class facts:\n    has_conv1d = True\n"
-                                        "class peft:\n    lora = [\"a\"]\n",
+                                        "class peft:\n    lora = [\"o_proj\"]\n",
                                         &err);
     assert_non_null(family);
     assert_true(family->takes_cache);
     assert_int_equal(family->facts->blocks, MS_BLOCKS_OF_LLAMA);
     assert_true(family->facts->has_conv1d);
-    assert_string_equal(family->facts->peft.lora[0], "a");
+    assert_string_equal(family->facts->peft.lora[0], "o_proj");
     assert_null(family->facts->peft.lora[1]);
     assert_null(family->facts->llama_cpp);
     assert_int_equal(family->facts->liger.kernels, 0);
