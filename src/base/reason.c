@@ -13,29 +13,28 @@ static const struct {
     ms_fit_verdict verdict;
     const char *name, *text, *advice;
 } reasons[] = {
-    [MS_FIT_OVER_BUDGET] = {MS_VERDICT_NO, "over-budget",
-                            "the device is expected to need more than the budget",
+    [MS_FIT_OVER_BUDGET] = {MS_VERDICT_NO, "over-budget", "the expected memory exceeds the budget",
                             "memscope analyze shows what makes it fit"},
-    [MS_FIT_NO_ROOM] =
-        {MS_VERDICT_NO, "no-room",
-         "the allocator runs out of room on the way, although what it reserves in a steady "
-         "step is within the budget",
-         "memscope analyze shows what makes it fit"},
-    [MS_FIT_RETRIES] = {MS_VERDICT_TIGHT, "allocator-retries",
-                        "it runs only because the allocator returns cached memory to make room",
-                        "each return waits for the device; to be safe leave it more memory: a "
-                        "smaller batch, another allocator, or memscope plan for a smaller budget"},
+    [MS_FIT_NO_ROOM] = {MS_VERDICT_NO, "no-room",
+                        "the allocator runs out of memory during the run, although a steady step "
+                        "reserves less than the budget",
+                        "memscope analyze shows what makes it fit"},
+    [MS_FIT_RETRIES] =
+        {MS_VERDICT_TIGHT, "allocator-retries",
+         "it fits only because the allocator returns cached memory to make room",
+         "each return waits for the device; to be safe, leave more memory free with a smaller "
+         "batch, another allocator, or a plan for a smaller budget (memscope plan)"},
     [MS_FIT_UPPER_END] = {MS_VERDICT_TIGHT, "upper-end",
                           "the expected value fits, but not the upper end of the estimate",
-                          "to be safe leave that much more memory, by a smaller batch or memscope "
-                          "plan for a smaller budget, or calibrate the device"},
+                          "to be safe, leave that much more memory free with a smaller batch or a "
+                          "plan for a smaller budget (memscope plan), or calibrate the device"},
     [MS_FIT_WITHIN_BUDGET] = {MS_VERDICT_FITS, "within-budget",
                               "the upper end of the estimate is within the budget", ""},
     [MS_FIT_NO_BUDGET] = {MS_VERDICT_FITS, "no-budget",
                           "no budget was given, and the device's capacity is not known", ""},
     [MS_FIT_NOT_PREDICTED] =
         {MS_VERDICT_UNKNOWN, "not-predicted",
-         "settings of the run's files that are not predicted could turn the answer",
+         "settings in the run's files that are not predicted could change the answer",
          "the report lists them; --assume KEY=harmless if a setting does not change memory"},
 };
 

@@ -20,11 +20,12 @@ static ms_status check_needs(const ms_writer *writer, const ms_plan_answer *answ
     char names[MS_WRITER_NAMES_TEXT];
     const ms_device *device = answer->task->run->device;
     if ((writer->needs & MS_NEEDS_CURVE) && !answer->curve)
-        return ms_fail(err, MS_ERR_USAGE, "%s is for --curve; a plan is %s", writer->format.name,
+        return ms_fail(err, MS_ERR_USAGE, "%s is a format of --curve; a plan can be %s",
+                       writer->format.name,
                        ms_writer_names(MS_DOCUMENT_PLAN, MS_NEEDS_CURVE, "or", names));
     if ((writer->needs & MS_NEEDS_RATES) && device->has_assumed_rates)
         return ms_fail(err, MS_ERR_USAGE,
-                       "%s draws times, but the rates of %s are not known; %s do not need them",
+                       "%s draws times, but the rates of %s are not known; %s need no times",
                        writer->format.name, device->name,
                        ms_writer_names(MS_DOCUMENT_PLAN, MS_NEEDS_RATES, "and", names));
     return MS_OK;

@@ -39,16 +39,16 @@ static ms_status tell_of_none(const ms_ledger *ledger, uint32_t events, ms_advic
                               ms_error *err)
 {
     ms_finding none = {.name = "no-suggestion",
-                       .text = "no change that was tried makes it fit or needs 1 % less"};
+                       .text = "none of the changes that were tried makes it fit or saves 1 %"};
     bool is_asked = ledger->run->draft && ledger->summary->verdict == MS_VERDICT_NO;
     if (!is_asked || advice->suggestions.count > 0)
         return MS_OK;
     if (events > MS_MOST_ADVISED_EVENTS)
-        none.text = ms_arena_printf(advice->arena,
-                                    "what would help is not searched for: a step of %" PRIu32
-                                    " million events takes long to simulate; memscope analyze "
-                                    "with other options says it of each",
-                                    events / 1000000);
+        none.text = ms_arena_printf(
+            advice->arena,
+            "no suggestions are searched for, because a step of %" PRIu32
+            " million events takes long to simulate; try other options with memscope analyze",
+            events / 1000000);
     if (!none.text || !ms_vec_push(&advice->findings, none))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the findings");
     return MS_OK;

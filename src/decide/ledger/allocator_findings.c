@@ -218,8 +218,8 @@ ms_status ms_allocator_tell_built(ms_telling *f)
     f->found.bytes = f->ledger->usage->build_reserved_bytes;
     f->found.text =
         ms_arena_printf(f->arena,
-                        "%s are reserved while the whole model is built on each device, before it "
-                        "is divided, and stay reserved: more GPUs need no less",
+                        "%s are reserved while each device builds the whole model, before it is "
+                        "divided, and stay reserved: more GPUs do not reduce this",
                         ms_telling_size(f, f->found.bytes));
     return MS_OK;
 }
@@ -272,15 +272,14 @@ ms_status ms_allocator_tell_cached(ms_telling *f)
         return status;
     uint64_t all_bytes = cached.rests.bytes + cached.segments.bytes;
     const char *rests =
-        pieces_text(f, &cached.rests, all_bytes, "in free parts of segments in use");
-    const char *segments =
-        pieces_text(f, &cached.segments, all_bytes, "in whole segments of freed tensors");
+        pieces_text(f, &cached.rests, all_bytes, "in free parts of partly used segments");
+    const char *segments = pieces_text(f, &cached.segments, all_bytes, "in unused whole segments");
     const char *remedies = ms_telling_remedies(f);
     f->found.bytes = bytes;
     f->found.text =
         ms_arena_printf(f->arena,
                         "the allocator reserves %s (%" PRIu32 ".%" PRIu32
-                        " %%) more than the step allocates at its peak, when it caches %s%s%s%s%s",
+                        " %%) more than the step allocates at its peak, where it caches %s%s%s%s%s",
                         ms_telling_size(f, bytes), permille / 10, permille % 10, rests,
                         *rests && *segments ? ", " : "", segments, *remedies ? ": " : "", remedies);
     return MS_OK;
@@ -304,8 +303,8 @@ ms_status ms_allocator_tell_retries(ms_telling *f)
                                 times(f, f->found.remedies[0].retries));
     if (usage->steady_retries)
         price = ms_arena_printf(f->arena,
-                                "; the step's time has %" PRIu64 " ms for this, not the waiting "
-                                "for the device",
+                                "; the step's time includes %" PRIu64
+                                " ms for this, but not the waiting for the device",
                                 (uint64_t)(ms_usage_retry_ms(usage) + 0.5));
     f->found.text = ms_arena_printf(
         f->arena,

@@ -54,7 +54,7 @@ static ms_status tell_other_end(ms_telling *f)
     if (!r || !keys || r->saved_device_bytes == 0)
         return MS_OK;
     f->found.text = ms_arena_printf(
-        f->arena, "%s: between %s, as in these figures, and %s with %s%s", keys,
+        f->arena, "%s: the run needs between %s, as in these figures, and %s with %s%s", keys,
         ms_telling_size(f, f->ledger->summary->expected_device_bytes),
         ms_telling_size(f, r->device_bytes), r->option, verdict_of_ends(f->ledger, r));
     f->found.bytes = r->device_bytes;
@@ -82,11 +82,11 @@ static ms_status tell_checkpoints(ms_telling *f)
                               ? ms_arena_printf(f->arena, ", of %s: %s", ms_telling_size(f, budget),
                                                 verdicts[ms_reason_verdict(r->reason)])
                               : "";
-    f->found.text = ms_arena_printf(
-        f->arena,
-        "PEFT's preparation of the quantised base checkpoints every layer unless it is told not "
-        "to, which this run does not have: with %s it needs %s%s",
-        r->option, ms_telling_size(f, r->device_bytes), verdict ? verdict : "");
+    f->found.text =
+        ms_arena_printf(f->arena,
+                        "when PEFT prepares a quantised base it checkpoints every layer by "
+                        "default, but this run checkpoints none: with %s it needs %s%s",
+                        r->option, ms_telling_size(f, r->device_bytes), verdict ? verdict : "");
     return MS_OK;
 }
 
@@ -101,11 +101,11 @@ static bool computes_in_fp32(const ms_ledger *ledger)
 static ms_status tell_fp32(ms_telling *f)
 {
     if (f->found.remedy_count)
-        f->found.text = ms_arena_printf(f->arena,
-                                        "PEFT's preparation of the quantised base casts its other "
-                                        "weights to fp32, and without "
-                                        "autocast all activations follow: %s",
-                                        ms_telling_remedies(f));
+        f->found.text =
+            ms_arena_printf(f->arena,
+                            "when PEFT prepares a quantised base it casts the base's other weights "
+                            "to fp32, and without autocast all activations are then fp32 too: %s",
+                            ms_telling_remedies(f));
     return MS_OK;
 }
 
@@ -157,13 +157,14 @@ static ms_status tell_math(ms_telling *f)
              : !is_worth(ledger->summary, in_all_layers))
         return MS_OK;
     f->found.bytes = bytes;
-    f->found.text = ms_arena_printf(
-        f->arena,
-        "attention falls back to separate operators (math), whose scores take %s in each layer: "
-        "flash %s; efficient %s; %s",
-        ms_telling_size(f, bytes), flash ? flash : "is not used",
-        efficient ? efficient : "is not used",
-        f->found.remedy_count ? ms_telling_remedies(f) : "no setting of this run changes that");
+    f->found.text =
+        ms_arena_printf(f->arena,
+                        "attention falls back to separate operators (math), whose scores take %s "
+                        "in each layer: flash %s; efficient %s; %s",
+                        ms_telling_size(f, bytes), flash ? flash : "is not used",
+                        efficient ? efficient : "is not used",
+                        f->found.remedy_count ? ms_telling_remedies(f)
+                                              : "no setting of this run would change that");
     return MS_OK;
 }
 
@@ -202,12 +203,12 @@ static ms_status tell_half(ms_telling *f)
 {
     if (f->found.remedy_count) {
         const ms_remedy *r = &f->found.remedies[0];
-        f->found.text = ms_arena_printf(
-            f->arena,
-            "weights and optimizer states are in %s, as no dtype is given; mixed precision, with "
-            "weights in fp32 (%s), needs %s and does not fit",
-            ms_dtype_info_of(f->ledger->run->dtype)->short_name, r->option,
-            ms_telling_size(f, r->device_bytes));
+        f->found.text =
+            ms_arena_printf(f->arena,
+                            "weights and optimizer states are in %s because no dtype is given; "
+                            "mixed precision, with weights in fp32 (%s), needs %s and does not fit",
+                            ms_dtype_info_of(f->ledger->run->dtype)->short_name, r->option,
+                            ms_telling_size(f, r->device_bytes));
         f->found.bytes = r->device_bytes;
         f->found.remedy_count = 0; /* it is none */
     }
@@ -240,12 +241,13 @@ static ms_status tell_padding(ms_telling *f)
         !is_worth(f->ledger->summary, (uint64_t)llabs(r->saved_device_bytes)))
         return MS_OK;
     f->found.bytes = r->device_bytes;
-    f->found.text =
-        ms_arena_printf(f->arena, "no sequence is padded here; a padded batch (%s) needs %s%s",
-                        r->option, ms_telling_size(f, r->device_bytes),
-                        padded == MS_VERDICT_FITS    ? ""
-                        : padded == MS_VERDICT_TIGHT ? " and fits, but only just"
-                                                     : " and does not fit");
+    f->found.text = ms_arena_printf(f->arena,
+                                    "the figures assume that no sequence is padded; with padded "
+                                    "batches (%s) the step needs %s%s",
+                                    r->option, ms_telling_size(f, r->device_bytes),
+                                    padded == MS_VERDICT_FITS    ? ""
+                                    : padded == MS_VERDICT_TIGHT ? " and fits, but only just"
+                                                                 : " and does not fit");
     return MS_OK;
 }
 
@@ -265,19 +267,18 @@ static ms_status tell_recompute(ms_telling *f)
         return MS_OK;
     const ms_remedy *r = &f->found.remedies[0];
     if (ms_reason_verdict(r->reason) == MS_VERDICT_FITS) {
-        f->found.text =
-            ms_arena_printf(f->arena,
-                            "layers need not be recomputed here: %s (%s of %s), fits, and computes "
-                            "each layer once",
-                            ms_telling_remedies(f), ms_telling_size(f, r->device_bytes),
-                            ms_telling_size(f, s->budget_bytes));
+        f->found.text = ms_arena_printf(
+            f->arena,
+            "no layer has to be recomputed: %s (%s of %s), fits, and computes each layer once",
+            ms_telling_remedies(f), ms_telling_size(f, r->device_bytes),
+            ms_telling_size(f, s->budget_bytes));
         return MS_OK;
     }
     if (room >= s->budget_bytes / MS_FINDING_WORTH)
         f->found.text = ms_arena_printf(
             f->arena,
-            "%s are left, and not every layer need be recomputed: memscope plan with these options "
-            "says which (without checkpoints it needs %s)",
+            "%s of the budget are unused, so not every layer has to be recomputed: memscope plan "
+            "with these options shows which do (without checkpoints the step needs %s)",
             ms_telling_size(f, room), ms_telling_size(f, r->device_bytes));
     f->found.bytes = r->device_bytes;
     f->found.remedy_count = 0; /* it is none */
@@ -304,8 +305,8 @@ static ms_status tell_packed(ms_telling *f)
                                 ms_telling_size(f, f->ledger->summary->budget_bytes));
     f->found.text = ms_arena_printf(
         f->arena,
-        "ZeRO-3 divides the packed weights, but bitsandbytes' products keep what forward gathers "
-        "until backward has ended: at its peak each rank has the whole packed base%s",
+        "ZeRO-3 divides the packed weights, but bitsandbytes' matrix products keep what forward "
+        "gathers until backward has ended: at the peak each rank has the whole packed base%s",
         other ? other : "");
     return MS_OK;
 }
@@ -319,7 +320,7 @@ static bool lacks_gpus(const ms_ledger *ledger)
 
 static ms_status tell_gpus(ms_telling *f)
 {
-    f->found.text = "how many GPUs it takes: memscope fit --what gpus with the same options";
+    f->found.text = "memscope fit --what gpus with the same options finds how many GPUs it takes";
     return MS_OK;
 }
 

@@ -12,12 +12,12 @@
 bool ms_finding_of_text_only(const ms_ledger *ledger, ms_finding *finding)
 {
     static const char *const texts[] = {
-        "predicted on text alone: no images go through the vision tower, which counts as "
-        "weights; a step with images needs more memory",
-        "predicted on text alone: no sounds go through the audio tower, which counts as "
-        "weights; a step with sounds needs more memory",
-        "predicted on text alone: no images or sounds go through their towers, which count as "
-        "weights; a step with them needs more memory"};
+        "the prediction is for text only: no images pass through the vision tower, which counts "
+        "only as weights; a step with images needs more memory",
+        "the prediction is for text only: no sound passes through the audio tower, which counts "
+        "only as weights; a step with sound needs more memory",
+        "the prediction is for text only: no images or sound pass through their towers, which "
+        "count only as weights; a step with them needs more memory"};
     const ms_model_config *model = ledger->model;
     int which = model->audio.hidden_size == 0 ? 0 : model->vision.hidden_size == 0 ? 1 : 2;
     *finding = (ms_finding){.name = "text-only", .text = texts[which]};
@@ -77,10 +77,9 @@ bool ms_finding_of_unreached(const ms_ledger *ledger, ms_arena *arena, ms_findin
     const char *names = names_of_unreached(ledger, arena);
     *finding = (ms_finding){.name = "no-gradient", .bytes = u->bytes};
     if (names)
-        finding->text = ms_arena_printf(
-            arena,
-            "no gradient reaches %" PRIu64
-            " of the trained parameters, and the optimizer has no states for them: %s",
-            u->elements, names);
+        finding->text = ms_arena_printf(arena,
+                                        "%" PRIu64 " of the trained parameters get no gradient, so "
+                                                   "the optimizer has no states for them: %s",
+                                        u->elements, names);
     return true;
 }

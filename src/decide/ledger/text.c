@@ -147,20 +147,19 @@ static const struct {
     {has_tower,
      "the vision tower and its projector: they are counted as parameters, but text-only batches do "
      "not run them and give them no gradients"},
-    {has_audio_tower,
-     "the audio tower and its projector: they are counted as parameters, but sounds are not "
-     "predicted, and nothing else gives them gradients"},
+    {has_audio_tower, "the audio tower and its projector: they are counted as parameters, but "
+                      "sound is not predicted, and nothing else gives them gradients"},
     {has_delta_nets,
      "linear attention: the figures are those of transformers' own code, which runs if "
      "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels save "
      "less, and cuDNN, which may run the convolution, needs a workspace"},
     {has_scans,
      "state-space layers: the figures are those of transformers' own code, which runs if mamba-ssm "
-     "and causal-conv1d are not installed; their fused kernels are another program and save far "
-     "less, and cuDNN, which may run the convolution, needs a workspace"},
+     "and causal-conv1d are not installed; their fused kernels work differently and save far less, "
+     "and cuDNN, which may run the convolution, needs a workspace"},
     {uses_cudnn, "cuDNN attention: its workspace was measured on an H200 (torch 2.11, cuDNN 9.19); "
-                 "another device or version may ask for another "
-                 "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch not use it: --attention flash)"},
+                 "other devices or versions may need another size "
+                 "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 keeps torch from using it: --attention flash)"},
     {is_int8, "int8: input columns with outliers (6 and more), which bitsandbytes multiplies "
               "separately in the input's type; their number depends on the data"},
     {is_gptq,
@@ -174,17 +173,16 @@ static const struct {
      "fp8-block: temporaries inside the forward kernels (Triton kernels are assumed to have "
      "none; DeepGEMM's quantised inputs are not counted)"},
     {is_dequantized, "loading: the temporary memory for dequantising the checkpoint's weights"},
-    {is_other_torch,
-     "the rules are those of torch 2.11 with transformers 5.23; what other versions "
-     "do differently is covered only where the manual states it"},
+    {is_other_torch, "the rules are those of torch 2.11 with transformers 5.23; differences in "
+                     "other versions are covered only where the manual says so"},
     {is_rocm, "the rules are those of torch built for CUDA; which attention and workspaces "
               "ROCm's libraries use is not known"},
     {is_cuda, "the CUDA context and the modules it loads: an estimate with a range, not simulated"},
     {is_rocm, "the HIP context and the modules it loads: an estimate with a range, not simulated"},
     {is_cuda, "workspaces of libraries other than cuBLAS (cuDNN, NCCL, Triton autotuning)"},
     {is_rocm, "workspaces of libraries (MIOpen, RCCL, Triton autotuning)"},
-    {uses_host, "blocks that are pinned on the host: PyTorch rounds each up to a power of two, so "
-                "they may take up to twice what is counted"},
+    {uses_host, "pinned blocks on the host: PyTorch rounds each up to a power of two, so they may "
+                "take up to twice what is counted"},
     {is_gpu, "other processes on the device, and what the data loader or logging keeps there"},
     {is_cpu, "the Python process, its libraries and the data set"},
     {is_cpu, "rounding and fragmentation in the C library's heap"},
@@ -199,9 +197,9 @@ static const struct {
     {is_cpu, "torch.compile: the step is run eagerly"},
     {is_alone, "more than one device (--parallel predicts one rank of several)"},
     {lacks_rate,
-     "waits for links whose rate is not known (--network): the step takes longer than its "
-     "time says"},
-    {has_ranks, "buffers of NCCL: the upper end has at most 688 MB for each communicator"},
+     "waits for links whose rate is not known (--network): the step takes longer than predicted"},
+    {has_ranks,
+     "NCCL's buffers: the upper end of the estimate includes at most 688 MB for each communicator"},
 };
 
 const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)

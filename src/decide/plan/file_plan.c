@@ -86,7 +86,7 @@ static ms_status no_plan(const ms_file_plan *plan, ms_error *err)
     ms_size_format(plan->settings->budget_bytes, budget, sizeof budget);
     ms_size_format(p->least_bytes, least, sizeof least);
     return ms_fail(err, MS_ERR_INFEASIBLE,
-                   "no plan fits %s: the smallest peak is %s, in the backward of %.80s", budget,
+                   "no plan fits in %s: the smallest peak is %s, in the backward of %.80s", budget,
                    least, plan->graph.modules[p->peak_module].fqn);
 }
 
@@ -99,8 +99,8 @@ static ms_status plan_graph(ms_file_plan *plan, ms_json_value root, ms_error *er
         status =
             add_note(plan,
                      ms_arena_printf(plan->arena,
-                                     "sac_memory is below act_fw_per_module in %u modules "
-                                     "(%s first); the latter is used",
+                                     "sac_memory is below act_fw_per_module in %u modules (first "
+                                     "in %s); act_fw_per_module is used",
                                      (unsigned)plan->graph.raised_count, plan->graph.first_raised),
                      err);
     plan->checkpoint_task = (ms_checkpoint_task){
@@ -154,7 +154,7 @@ static ms_status plan_shards(ms_file_plan *plan, ms_json_value root, ms_error *e
     if (plan->shards.outcome == MS_PLAN_STOPPED)
         return ms_fail(err, MS_ERR_STOPPED, "stopped before a set of FSDP units was found");
     char budget[MS_SIZE_TEXT_BYTES];
-    return ms_fail(err, MS_ERR_INFEASIBLE, "no %s of FSDP units fits %s",
+    return ms_fail(err, MS_ERR_INFEASIBLE, "no %s of FSDP units fits in %s",
                    plan->shards.outcome == MS_PLAN_LIMIT ? "set that was tried" : "set",
                    ms_size_format(s->budget_bytes, budget, sizeof budget));
 }

@@ -110,7 +110,7 @@ static ms_status solve(ms_arena *arena, const ms_step_task *task, ms_run_config 
         ms_step_plan_free(plan);
     }
     return ms_fail(err, MS_ERR_USAGE,
-                   "rank: plans for one rank did not fit another one; give a rank");
+                   "rank: no plan was found that fits every rank; plan for one rank with --rank N");
 }
 
 /* Where nobody knows whether batches are padded, operators that are kept by name may be those of

@@ -178,9 +178,9 @@ static const struct rule {
 } rules[] = {
     {"over-budget", "A training step needs more memory than its budget allows."},
     {"near-budget", "A training step needs more memory than its budget's warning level."},
-    {"tight-fit", "A training step does not fit its device, or only just."},
+    {"tight-fit", "A training step does not fit its device, or fits only just."},
     {"not-predicted",
-     "Settings that are not predicted decide whether a step is within its budget."},
+     "Whether a step is within its budget depends on settings that are not predicted."},
     {"unreadable", "A budget cannot be checked."},
 };
 

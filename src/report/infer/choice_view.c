@@ -13,12 +13,12 @@ const char *ms_infer_choice_short(ms_arena *arena, const char *arguments)
                  : arguments;
 }
 
-/* "it expects 6.43 of 7.45 GiB that are free, and wishes to leave 1.00", of the device with the
- * least room to spare. */
+/* "it expects to use 6.43 of 7.45 GiB free and aims to leave 1.00", of the device with the least
+ * room to spare. */
 static const char *room_of(const ms_infer_view *v)
 {
     const ms_infer_choice *c = &v->answer->choice;
-    char needed[MS_GIB_TEXT], there[MS_GIB_TEXT], margin[MS_GIB_TEXT], place[24] = "";
+    char needed[MS_GIB_TEXT], there[MS_GIB_TEXT], margin[MS_GIB_TEXT], place[32] = "";
     uint32_t least = 0;
     for (uint32_t i = 1; i < c->devices; i++)
         if ((int64_t)(c->places[i].free - c->places[i].needed) <
@@ -26,12 +26,12 @@ static const char *room_of(const ms_infer_view *v)
             least = i;
     const ms_infer_choice_place *p = &c->places[least];
     if (c->devices > 1)
-        snprintf(place, sizeof place, " of device %" PRIu32, least);
-    return ms_arena_printf(v->arena, "it expects %s of %s GiB%s, and wishes to leave %s",
+        snprintf(place, sizeof place, " GiB free on device %" PRIu32, least);
+    return ms_arena_printf(v->arena, "it expects to use %s of %s%s and aims to leave %s",
                            ms_gib(p->needed, needed), ms_gib(p->free, there),
-                           c->devices == 0 ? " of the host"
+                           c->devices == 0 ? " GiB free on the host"
                            : *place        ? place
-                                           : " that are free",
+                                           : " GiB free",
                            ms_gib(p->margin, margin));
 }
 
@@ -44,13 +44,15 @@ const char *ms_infer_choice_text(const ms_infer_view *v)
     if (!arguments || !room)
         return NULL;
     if (c->failure)
-        return ms_arena_printf(v->arena, "%s's own --fit gives up (%s), and starts with %s: %s",
-                               c->program, c->failure, *arguments ? arguments : "what is given",
+        return ms_arena_printf(v->arena, "%s's own --fit gives up (%s) and starts with %s: %s",
+                               c->program, c->failure, *arguments ? arguments : "what was given",
                                room);
     return ms_arena_printf(v->arena, "%s's own --fit %s %s%s%s%s: %s", c->program,
-                           c->is_changed ? "sets" : "keeps", *arguments ? arguments : "anything",
-                           c->layers ? " (" : "", c->layers ? c->layers : "", c->layers ? ")" : "",
-                           room);
+                           c->is_changed ? "sets"
+                           : *arguments  ? "keeps"
+                                         : "changes",
+                           *arguments ? arguments : "nothing", c->layers ? " (" : "",
+                           c->layers ? c->layers : "", c->layers ? ")" : "", room);
 }
 
 const char *ms_infer_choice_range(const ms_infer_view *v)
@@ -62,10 +64,11 @@ const char *ms_infer_choice_range(const ms_infer_view *v)
         return NULL;
     if (!*less && !*more)
         return "";
-    return ms_arena_printf(v->arena,
-                           "the CUDA context is an estimate: with the largest it sets %s, with the "
-                           "smallest %s; --free-memory says what is free",
-                           *less ? less : "the same", *more ? more : "the same");
+    return ms_arena_printf(
+        v->arena,
+        "the CUDA context is an estimate: with the largest context --fit sets %s, with the "
+        "smallest %s; to be exact, give the free memory with --free-memory",
+        *less ? less : "the same", *more ? more : "the same");
 }
 
 static void write_places(ms_json_writer *w, const char *name, const void *choice)

@@ -125,7 +125,7 @@ static void add_speed(const ms_infer_view *v, ms_tree *tree)
         {.head = "", .before = 1, .is_wrapped = true, .wide_head = "upper bound"}};
     ms_tree_section(tree, CONSOLE_AND_PAGE, "speed", "Speed", "upper bounds");
     ms_tree_table *table =
-        ms_tree_begin_table(tree, MS_ON_ALL, "Tokens each second, at most", columns, 2);
+        ms_tree_begin_table(tree, MS_ON_ALL, "Upper bounds in tokens per second", columns, 2);
     if (table)
         table->is_fixed = table->has_no_head = true;
     ms_tree_cell(tree, table, ms_cell_text("prefill"));
@@ -157,7 +157,8 @@ static void add_stored(const ms_infer_view *v, ms_tree *tree)
     const ms_stored *s = &v->input->stored;
     const char *kind;
     ms_tree_section(tree, CONSOLE_AND_PAGE, "stored", "Weights", "GiB");
-    ms_tree_table *table = ms_tree_begin_table(tree, MS_ON_ALL, "In files, and loaded", columns, 3);
+    ms_tree_table *table =
+        ms_tree_begin_table(tree, MS_ON_ALL, "In files and when loaded", columns, 3);
     if (table)
         table->is_fixed = table->has_no_head = true;
     stored_row(tree, table, "stored", s->checkpoint.tensor_bytes, ms_infer_stored_text(v));
@@ -238,8 +239,8 @@ static void add_buffers(const ms_infer_view *v, ms_tree *tree, const ms_infer_gr
         return;
     memcpy(columns, all, sizeof all);
     columns[GROUP].off = has_several ? 0 : MS_ON_ALL;
-    ms_tree_table *table =
-        ms_tree_begin_table(tree, CONSOLE_AND_PAGE, "As the engine makes them", columns, COLUMNS);
+    ms_tree_table *table = ms_tree_begin_table(tree, CONSOLE_AND_PAGE,
+                                               "As the engine allocates them", columns, COLUMNS);
     if (table)
         table->is_fixed = table->has_no_head = table->is_sortable = true;
     for (uint32_t i = 0; i < r->buffers.count; i++) {
@@ -290,7 +291,7 @@ static const char *why_of(const ms_infer_view *v, ms_tree *tree, const ms_infer_
     const char *name = worst->device == MS_INFER_HOST
                            ? worst->name
                            : ms_tree_text(tree, "device %d", worst->device);
-    const char *text = ms_tree_text(tree, "%s needs most in %s, %s:", name ? name : "",
+    const char *text = ms_tree_text(tree, "%s needs the most in %s, %s:", name ? name : "",
                                     ms_infer_phase_names[phase], ms_bytes_text(most, size));
     for (int shown = 0; text && shown < MOST_PARTS; shown++) {
         uint64_t largest = 0;

@@ -101,7 +101,7 @@ static const char *cached(const ms_infer_view *v, int device, uint64_t needed)
     if (!v->answer->fits || bytes < needed / WORTH || bytes == 0)
         return "";
     return ms_arena_printf(v->arena,
-                           ", of which %s are cached by PyTorch's allocator and free for more",
+                           ", of which %s are cached by PyTorch's allocator and free for reuse",
                            ms_gib(bytes, gib));
 }
 
@@ -114,10 +114,10 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     ms_gib(peak.expected, needed);
     ms_gib(v->input->budget_bytes, there);
     if (r->devices > 1)
-        snprintf(place, sizeof place, " of device %d", device);
+        snprintf(place, sizeof place, " on device %d", device);
     if (v->input->budget_bytes == 0)
         return ms_arena_printf(v->arena, "needs %s GiB%s%s", needed, place,
-                               device == MS_INFER_HOST ? " of the host" : "");
+                               device == MS_INFER_HOST ? " on the host" : "");
     if (r->refusal)
         return ms_arena_printf(v->arena, "does not fit: %s", r->refusal);
     static const char *const words[] = {[MS_VERDICT_NO] = "does not fit",
@@ -134,20 +134,20 @@ const char *ms_infer_verdict(const ms_infer_view *v)
     if (!unused)
         return NULL;
     return ms_arena_printf(v->arena, "%s: %s of %s GiB%s%s%s%s%s", word, needed, there, place,
-                           is_over ? ", " : "", over, is_over ? " too many" : "", unused);
+                           is_over ? ", " : "", over, is_over ? " too much" : "", unused);
 }
 
-/* "; 148992 needs 23.70 GiB, 20.00 MiB too many" */
+/* "; 148992 needs 23.70 GiB, 20.00 MiB too much" */
 static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
 {
     char needed[MS_GIB_TEXT], over[MS_BYTES_TEXT];
     if (!fit->next)
-        return fit->has_all ? ", and there is no larger one" : ", and no larger one is tried";
+        return fit->has_all ? ", and no larger one exists" : ", and no larger one was tried";
     if (fit->refusal)
         return ms_arena_printf(v->arena, "; %s is refused (%s)", fit->next, fit->refusal);
     if (fit->next_bytes <= v->input->budget_bytes)
         return ms_arena_printf(v->arena, "; %s does not", fit->next);
-    return ms_arena_printf(v->arena, "; %s needs %s GiB, %s too many", fit->next,
+    return ms_arena_printf(v->arena, "; %s needs %s GiB, %s too much", fit->next,
                            ms_gib(fit->next_bytes, needed),
                            ms_bytes_text(fit->next_bytes - v->input->budget_bytes, over));
 }
@@ -155,10 +155,11 @@ static const char *after_fit(const ms_infer_view *v, const ms_infer_fit *fit)
 static const char *safe_fit(const ms_infer_view *v, const ms_infer_fit *fit)
 {
     if (!fit->safe)
-        return "; none does with the highest figures";
+        return "; none fits by the upper end of the estimates";
     if (strcmp(fit->safe, fit->value) == 0)
         return "";
-    return ms_arena_printf(v->arena, "; with the highest figures %s does", fit->safe);
+    return ms_arena_printf(v->arena, "; by the upper end of the estimates %s is the largest",
+                           fit->safe);
 }
 
 /* ", in steps of 256": of values between them nothing is said. */
@@ -229,8 +230,8 @@ const char *ms_infer_next(const ms_infer_view *v)
     if (!a->lever)
         return a->result.limit ? a->result.limit : "";
     const char *limit = a->result.limit ? a->result.limit : "";
-    return ms_arena_printf(v->arena, "%s%sup to --%s %" PRIu64 " fits%s", limit, *limit ? "; " : "",
-                           a->lever, a->lever_value, safely(a));
+    return ms_arena_printf(v->arena, "%s%sit fits%s up to --%s %" PRIu64, limit, *limit ? "; " : "",
+                           safely(a), a->lever, a->lever_value);
 }
 
 const char *ms_infer_place_at(const ms_infer_view *v, uint32_t index, int *device)

@@ -45,9 +45,9 @@ const char *ms_infer_rows_verdict(const ms_infer_view *v)
     const ms_infer_row *first;
     uint32_t count = count_fits(rows, &first);
     if (!has_budget(rows))
-        return "what fits is not known: give --budget";
+        return "give --budget to see what fits";
     if (!first)
-        return ms_arena_printf(v->arena, "none of %" PRIu32 " fits", rows->rows.count);
+        return ms_arena_printf(v->arena, "none of %" PRIu32 " rows fits", rows->rows.count);
     const char *text = ms_arena_printf(v->arena, "%" PRIu32 " of %" PRIu32 " %s, the first with",
                                        count, rows->rows.count, count == 1 ? "fits" : "fit");
     for (uint32_t i = 0; text && i < rows->field_count; i++)

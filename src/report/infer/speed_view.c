@@ -19,8 +19,8 @@ const char *ms_infer_speed_number(double per_s, char text[MS_SPEED_TEXT])
 
 static const char *limit_of(const ms_infer_view *v, const ms_infer_bound *bound)
 {
-    return bound->by_bytes ? "by the bandwidth of the memory"
-                           : ms_arena_printf(v->arena, "by arithmetic in %s",
+    return bound->by_bytes ? "limited by memory bandwidth"
+                           : ms_arena_printf(v->arena, "limited by arithmetic in %s",
                                              v->answer->speed.type ? v->answer->speed.type : "-");
 }
 
@@ -42,14 +42,15 @@ const char *ms_infer_prefill_text(const ms_infer_view *v)
 {
     const char *why = v->answer->speed.no_prefill;
     return bound_text(v, &v->answer->speed.prefill,
-                      why ? why : "the rate of the device in the type of the weights is not known");
+                      why ? why : "the device's rate for this type of weights is not known");
 }
 
 const char *ms_infer_decode_text(const ms_infer_view *v)
 {
     char full[MS_SPEED_TEXT], even[MS_SPEED_TEXT];
     const ms_infer_speed *s = &v->answer->speed;
-    const char *text = bound_text(v, &s->decode, "what it reads fits the level 2 cache");
+    const char *text =
+        bound_text(v, &s->decode, "everything that decoding reads fits in the level 2 cache");
     bool is_slower = s->full.per_s > 0 && s->full.per_s < s->decode.per_s &&
                      strcmp(ms_infer_speed_number(s->full.per_s, full),
                             ms_infer_speed_number(s->decode.per_s, even)) != 0;

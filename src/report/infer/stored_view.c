@@ -38,7 +38,7 @@ static bool is_worth_saying(const ms_stored_causes *causes, uint32_t index)
 const char *ms_infer_loaded_text(const ms_infer_view *v)
 {
     const ms_stored_causes *causes = &v->answer->causes;
-    const char *text = causes->count ? "" : "as they are stored";
+    const char *text = causes->count ? "" : "as stored";
     for (uint32_t i = 0; i < causes->count && text; i++) {
         char bytes[MS_BYTES_TEXT];
         const ms_stored_cause *c = &causes->items[i];

@@ -33,10 +33,10 @@ static void add_parameters(ms_tree *tree, const ms_calibration *c)
         {"to", .before = 2, .width = 10, .goes = 2, .is_figure = true},
         {"points", .before = 2, .width = 6, .goes = 1, .is_figure = true}};
     ms_tree_section(tree, MS_ON_ALL, "parameters", "Parameters",
-                    "from, to: fitted without one of the points");
+                    "from, to: range of the fits that leave out one point");
     ms_tree_table *table =
-        ms_tree_begin_table(tree, MS_ON_ALL, "From, to: fitted without one of the points", columns,
-                            sizeof columns / sizeof columns[0]);
+        ms_tree_begin_table(tree, MS_ON_ALL, "From, to: range of the fits that leave out one point",
+                            columns, sizeof columns / sizeof columns[0]);
     for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *f = &c->parameters[i];
         ms_parameter_kind kind = (ms_parameter_kind)i;
@@ -79,7 +79,7 @@ static void add_quality(ms_tree *tree, const ms_calibration_result *r)
         add_error(tree, table, &q->after);
         add_error(tree, table, &q->held_out);
     }
-    ms_tree_paragraph(tree, MS_ON_ALL, "left out: each point predicted by a fit of the others");
+    ms_tree_paragraph(tree, MS_ON_ALL, "left out: each point is predicted by a fit to the others");
 }
 
 static void add_sentences(ms_tree *tree, const char *id, const char *title,
@@ -106,7 +106,7 @@ static ms_tree build(const ms_calibration_view *view)
     if (r->quality_count > 0)
         add_quality(&tree, r);
     add_sentences(&tree, "not-fitted", "Not fitted", r->notes, r->note_count);
-    add_sentences(&tree, "unusual", "Out of the usual range", r->remarks, r->remark_count);
+    add_sentences(&tree, "unusual", "Outside the usual range", r->remarks, r->remark_count);
     return tree;
 }
 

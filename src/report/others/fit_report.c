@@ -25,7 +25,7 @@ static const char *why_there_is_no_next(const ms_fit_answer *a)
     case MS_FIT_POSITIONS:
         return "the model has no more learned positions";
     case MS_FIT_MOST:
-        return "larger values are not tried";
+        return "larger values were not tried";
     case MS_FIT_LEAST:
         return a->step > 1 || a->value == 1 ? "" : "fewer cannot share the training in this way";
     case MS_FIT_MEMORY:
@@ -63,14 +63,14 @@ static void add_why(const ms_fit_view *v, ms_tree *tree)
     ms_gib(f->device_bytes, need);
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
-        ms_tree_say(tree, MS_ON_ALL, "%" PRIu64 " %s %s GiB, %s too many, and its peak is in %s",
+        ms_tree_say(tree, MS_ON_ALL, "%" PRIu64 " %s %s GiB, %s too much, and its peak is in %s",
                     a->next, verb, need,
                     more < LEAST_SEEN ? ms_size_format(more, over, sizeof over)
                                       : ms_gib(more, over),
                     ms_phase_name(f->peak_phase));
     else
         ms_tree_say(tree, MS_ON_ALL,
-                    "%" PRIu64 " %s %s GiB, and the allocator runs out of room in %s", a->next,
+                    "%" PRIu64 " %s %s GiB, and the allocator runs out of memory in %s", a->next,
                     verb, need, ms_phase_name(f->peak_phase));
 }
 
@@ -201,18 +201,18 @@ static void add_none(const ms_fit_view *v, ms_tree *tree)
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
     const char *without = ms_fit_answer_verdict(v) == MS_VERDICT_UNKNOWN
-                              ? " by figures without what is not predicted"
+                              ? ", not counting what is not predicted"
                               : "";
     ms_gib(v->run->budget_bytes, budget);
     if (ms_fit_is_of_gpus(v->answer)) {
         const ms_layout layout = ms_fit_layout(a, a->next);
         const char *text = ms_layout_text(tree->arena, &layout);
         tree->verdict =
-            ms_tree_text(tree, "no number up to %" PRIu64 " x %s fits%s, with %s GiB on each",
-                         a->next, v->run->device->name, without, budget);
+            ms_tree_text(tree, "up to %" PRIu64 " x %s do not fit%s, with %s GiB on each", a->next,
+                         v->run->device->name, without, budget);
         ms_tree_paragraph(tree, MS_ON_CONSOLE, tree->verdict);
         ms_tree_say(tree, MS_ON_ALL,
-                    "memscope analyze with --parallel %s says why, and what would help",
+                    "memscope analyze with --parallel %s shows why, and what would help",
                     text ? text : "");
     } else {
         tree->verdict =
@@ -279,14 +279,12 @@ static void add_mixed(const ms_fit_view *v, ms_tree *tree)
     char found[FOUND_TEXT];
     if (!mixed->options)
         return;
-    ms_tree_note(
-        tree, MS_ON_ALL, "note:",
-        ms_tree_text(
-            tree,
-            "weights and optimizer states are in %s, as no dtype is given; in mixed precision, "
-            "with weights in fp32 (%s): %s",
-            ms_dtype_info_of(v->run->dtype)->short_name, mixed->options,
-            found_text(v, mixed, found)));
+    ms_tree_note(tree, MS_ON_ALL, "note:",
+                 ms_tree_text(tree,
+                              "weights and optimizer states are in %s because no dtype is given; "
+                              "in mixed precision, with weights in fp32 (%s), %s",
+                              ms_dtype_info_of(v->run->dtype)->short_name, mixed->options,
+                              found_text(v, mixed, found)));
 }
 
 /* Nor of checkpoints, which PEFT's preparation of a quantised base has. */
@@ -296,13 +294,11 @@ static void add_prepared(const ms_fit_view *v, ms_tree *tree)
     char found[FOUND_TEXT];
     if (!prepared->options)
         return;
-    ms_tree_note(
-        tree, MS_ON_ALL, "note:",
-        ms_tree_text(
-            tree,
-            "PEFT's preparation of the quantised base checkpoints every layer unless it is told "
-            "not to, which this run does not have; with %s: %s",
-            prepared->options, found_text(v, prepared, found)));
+    ms_tree_note(tree, MS_ON_ALL, "note:",
+                 ms_tree_text(tree,
+                              "when PEFT prepares a quantised base it checkpoints every layer by "
+                              "default, but this run checkpoints none; with %s, %s",
+                              prepared->options, found_text(v, prepared, found)));
 }
 
 /* What the search met, and what it leaves open. */
@@ -310,25 +306,25 @@ static void add_notes(const ms_fit_view *v, ms_tree *tree)
 {
     const ms_fit_answer *a = v->answer;
     if (a->first_gap && ms_fit_is_of_gpus(v->answer))
-        ms_tree_note(tree, MS_ON_ALL, "note:",
-                     ms_tree_text(tree,
-                                  "not every larger number fits: %" PRIu64
-                                  " gpus do not, as padding and the "
-                                  "allocator's waste differ from number to number",
-                                  a->first_gap));
+        ms_tree_note(
+            tree, MS_ON_ALL, "note:",
+            ms_tree_text(
+                tree,
+                "not every larger number fits: %" PRIu64
+                " gpus do not, because padding and the allocator's waste vary with the number",
+                a->first_gap));
     else if (a->first_gap)
         ms_tree_note(tree, MS_ON_ALL, "note:",
                      ms_tree_text(tree,
                                   "not every smaller value fits: %s %" PRIu64
-                                  " does not, as the allocator's "
-                                  "waste differs from value to value",
+                                  " does not, because the allocator's waste varies with the value",
                                   a->what->name, a->first_gap));
     if (!a->has_all)
         ms_tree_note(tree, MS_ON_ALL, "note:",
                      ms_fit_is_of_gpus(v->answer)
-                         ? "not every smaller number was tried: one may fit, or be safe"
-                         : "not every value was tried: if the allocator wastes less, a larger one "
-                           "may fit, or be safe");
+                         ? "not every smaller number was tried: one of them may fit, or be safe"
+                         : "not every value was tried: a larger one may fit, or be safe, where the "
+                           "allocator wastes less");
 }
 
 const char *ms_fit_title(ms_arena *arena, const ms_fit_what *what, const ms_model_config *model,

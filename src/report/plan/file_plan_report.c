@@ -201,7 +201,7 @@ static void add_checkpoints(const ms_file_plan *plan, ms_tree *tree)
                         size_text(p->peak_bytes, peak), budget,
                         plan->graph.modules[p->peak_module].fqn));
     if (!(p->recompute_ms > 0)) {
-        ms_tree_line(tree, MS_ON_ALL, "Nothing has to be recomputed.");
+        ms_tree_line(tree, MS_ON_ALL, "Nothing needs to be recomputed.");
         return;
     }
     ms_tree_line(tree, MS_ON_ALL,

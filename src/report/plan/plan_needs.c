@@ -31,10 +31,10 @@ static const char *limit_text(const ms_plan_view *v)
     char limit[MS_GIB_TEXT], total[MS_GIB_TEXT];
     const char *assumed = "";
     if (device->cuda_bytes == 0)
-        assumed = ms_arena_printf(v->arena,
-                                  "; this assumes that CUDA reports %s GiB, which is not known of "
-                                  "this device",
-                                  ms_gib(ms_device_usable_bytes(device), total));
+        assumed = ms_arena_printf(
+            v->arena,
+            "; this assumes that CUDA reports %s GiB, which is not verified for this device",
+            ms_gib(ms_device_usable_bytes(device), total));
     if (!assumed)
         return NULL;
     return ms_arena_printf(v->arena,
@@ -48,17 +48,16 @@ static const char *unheld_text(const ms_plan_view *v)
     const ms_step_figures *held = v->figures, *f = &needs_of(v)->unheld;
     char reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
     if (v->plan->held_budget_bytes > 0)
-        return "without this limit the step does not run: with all of the budget the allocator "
-               "finds no room for this plan, though it does with a little less";
+        return "without this limit the step does not run: given all of the budget the allocator "
+               "finds no room for this plan, although it does with a little less";
     if (f->reserved_bytes == held->reserved_bytes)
-        return "without this limit the step reserves as much, without returning any";
+        return "without this limit the step reserves as much and returns nothing";
     if (v->run->budget_bytes >= ms_device_usable_bytes(v->run->device))
-        return ms_arena_printf(v->arena,
-                               "without this limit it is the end of the device that the allocator "
-                               "meets; with more memory it would reserve %s GiB, %s GiB on the "
-                               "device with context",
-                               ms_gib(f->reserved_bytes, reserved),
-                               ms_gib(f->device_bytes, device));
+        return ms_arena_printf(
+            v->arena,
+            "without this limit the allocator runs into the end of the device's memory; with more "
+            "memory it would reserve %s GiB, %s GiB on the device with context",
+            ms_gib(f->reserved_bytes, reserved), ms_gib(f->device_bytes, device));
     return ms_arena_printf(v->arena,
                            "without this limit the allocator reserves %s GiB, %s GiB on the "
                            "device with context%s",
@@ -74,17 +73,17 @@ static const char *retries_text(const ms_plan_view *v)
         return "";
     if (f->step_retries == 0)
         return ms_arena_printf(v->arena,
-                               "the allocator meets the limit %" PRIu64 " time%s in the first "
-                               "steps, and in no later step: it then waits for the device and "
-                               "returns cached memory",
+                               "the allocator reaches the limit %" PRIu64
+                               " time%s in the first steps, and in no later step: each time it "
+                               "waits for the device and returns cached memory",
                                f->retries, f->retries > 1 ? "s" : "");
-    return ms_arena_printf(v->arena,
-                           "in each step the allocator meets the limit %" PRIu64 " time%s: it then "
-                           "waits for the device and returns cached memory (%s GiB in all), which "
-                           "is allocated again: %s ms of the step, without the waiting",
-                           f->step_retries, f->step_retries > 1 ? "s" : "",
-                           ms_gib(f->step_retry_bytes, released),
-                           ms_fixed(f->time.retry_ms, 1, ms));
+    return ms_arena_printf(
+        v->arena,
+        "in each step the allocator reaches the limit %" PRIu64
+        " time%s: each time it waits for the device and returns cached memory (%s GiB in all), "
+        "which is then allocated again: %s ms of the step, not counting the waiting",
+        f->step_retries, f->step_retries > 1 ? "s" : "", ms_gib(f->step_retry_bytes, released),
+        ms_fixed(f->time.retry_ms, 1, ms));
 }
 
 static double half_link_share(const ms_plan_view *v)

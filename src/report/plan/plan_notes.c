@@ -14,8 +14,8 @@ const char *ms_plan_rates_note(const ms_plan_view *view)
         return "";
     return ms_arena_printf(
         view->arena,
-        "times are omitted: not all rates of this device are known; treatments were compared at "
-        "%s TFLOP/s%s %s GB/s of its memory%s%s%s",
+        "times are omitted because not all rates of this device are known; treatments were "
+        "compared at %s TFLOP/s%s %s GB/s of memory bandwidth%s%s%s",
         ms_fixed(device->bf16_flops / 1e12, 0, flops), device->is_cpu ? " and" : ",",
         ms_fixed(device->memory_bytes_per_s / 1e9, 0, memory), device->is_cpu ? "" : " and ",
         device->is_cpu ? "" : ms_fixed(device->host_link_bytes_per_s / 1e9, 0, link),
@@ -30,10 +30,10 @@ const char *ms_plan_host_note(const ms_plan_view *view)
         return "";
     return ms_arena_printf(
         view->arena,
-        task->is_host_half
-            ? "up to %s GiB might go to the host, half of this one's memory: "
-              "--max-cpu-offload %" PRIu64 "B gives the same plan on other machines"
-            : "up to %s GiB might go to the host, as set by --max-cpu-offload %" PRIu64 "B",
+        task->is_host_half ? "up to %s GiB may go to the host, half of this machine's memory: "
+                             "--max-cpu-offload %" PRIu64 "B gives the same plan on other machines"
+                           : "up to %s GiB may go to the host, as set by --max-cpu-offload %" PRIu64
+                             "B",
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
 
@@ -57,13 +57,13 @@ const char *ms_plan_margin_note(const ms_plan_view *view)
     if (view->budget_bytes == 0 || view->run->device->is_cpu || !communicators)
         return communicators ? "" : NULL;
     if (view->answer->task->allows_retries)
-        return "with --allow retries it may use all of the budget, and return cached memory";
+        return "with --allow retries the plan may use all of the budget and return cached memory";
     if (ms_plan_margin_bytes(margin) == 0)
-        return "no step returns cached memory: --allow retries allows it";
+        return "no step returns cached memory; --allow retries would allow it";
     return ms_arena_printf(
         view->arena,
-        "no step returns cached memory, and %s GiB of the budget are left: %s for the upper end of "
-        "the CUDA context%s; --allow retries takes all",
+        "no step returns cached memory, and %s GiB of the budget are kept free: %s for the upper "
+        "end of the CUDA context%s; --allow retries may use all of it",
         ms_gib(ms_plan_margin_bytes(margin), all), ms_gib(margin->context_bytes, context),
         communicators);
 }
@@ -76,7 +76,8 @@ static const char *why_infeasible(const ms_plan_view *view)
     if (view->is_restricted)
         return ms_arena_printf(view->arena, "%s can express no plan that fits", view->target_title);
     if (planner != MS_PLANNER_MILP)
-        return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
+        return ms_arena_printf(view->arena,
+                               "the %s planner found no plan; another planner may find one",
                                ms_planner_names[planner]);
     return view->plan->is_ruled_out
                ? "no combination of these options fits, even if the allocator wasted nothing"
@@ -87,9 +88,8 @@ static const char *why_infeasible(const ms_plan_view *view)
 static const char *clock_text(const ms_plan_view *view)
 {
     const bool has_retries = view->figures->time.retry_ms > 0;
-    return has_retries
-               ? ", by a clock without the launches of kernels by the host and the waits of retries"
-               : ", by a clock without the launches of kernels by the host";
+    return has_retries ? ", not counting kernel launches on the host and the waits for retries"
+                       : ", not counting kernel launches on the host";
 }
 
 /* A plan this near to the bound is called proven, a larger --gap or not. */
@@ -109,7 +109,7 @@ const char *ms_plan_proof_note(const ms_plan_view *view)
     if (!(p->bound_ms > 0))
         return *view->figures->treat ? "no bound was computed" : "no option was tried";
     if (!*view->figures->treat && p->gap <= view->answer->task->gap)
-        return "nothing has to be treated: no combination of these options is faster";
+        return "no layer has to be treated: no combination of these options is faster";
     const char *options = p->is_timed_by_layer ? ", timed layer by layer," : "";
     ms_fixed(p->bound_ms, 3, bound);
     ms_fixed(100 * p->gap, 3, gap);
@@ -134,8 +134,8 @@ const char *ms_plan_evaluation_note(const ms_plan_view *view)
     if (!view->plan || view->figures->peak_phase != MS_PHASE_EVALUATION)
         return "";
     return ms_arena_printf(view->arena,
-                           "the evaluation between steps needs most, %s GiB on the device; it "
-                           "needs less with a smaller --eval-batch",
+                           "the evaluation between steps needs the most, %s GiB on the device; a "
+                           "smaller --eval-batch needs less",
                            ms_gib(view->figures->device_bytes, gib));
 }
 
@@ -150,7 +150,7 @@ const char *ms_plan_steep_note(const ms_plan_view *view)
     if (!view->plan || view->is_infeasible || !(view->plan->needs.more_ms > 0) ||
         !(view->figures->time.step_ms > 0))
         return "";
-    return ms_arena_printf(view->arena, "%s GiB more makes the step %s %% faster (%s ms)",
+    return ms_arena_printf(view->arena, "with %s GiB more the step is %s %% faster (%s ms)",
                            ms_gib(view->plan->needs.more_bytes, more),
                            ms_fixed(100 * ms_plan_steep_share(view), 0, percent),
                            ms_fixed(view->plan->needs.more_ms, 1, ms));

@@ -294,7 +294,7 @@ void ms_plan_trainers_tree(ms_tree *tree, const ms_plan_view *v)
     for (uint32_t i = 0; i < targets->count; i++)
         if (targets->items[i].unsupported)
             ms_tree_note(tree, MS_ON_ALL, "",
-                         ms_tree_text(tree, "%s is not compared: %s",
+                         ms_tree_text(tree, "%s was not compared: %s",
                                       targets->items[i].target->name,
                                       targets->items[i].unsupported));
     for (uint32_t i = 0; i < targets->count; i++) {

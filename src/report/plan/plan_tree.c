@@ -258,10 +258,12 @@ static void add_rules(ms_tree *tree, const ms_plan_view *v)
     if (v->answer->task->planner != MS_PLANNER_RULES)
         return;
     ms_tree_section(tree, MS_ON_ALL, "rules", "What the rules expected", "");
-    ms_tree_say(tree, MS_ON_ALL, "a peak of %s GiB and %s time; simulated, the peak is %s GiB",
-                ms_gib(plan->rules_estimate_bytes, gib),
-                ms_plan_percent(plan->rules_estimate_overhead, percent),
-                ms_gib(plan->plan.peak_bytes, real));
+    ms_tree_say(
+        tree, MS_ON_ALL,
+        "the rules expected a peak of %s GiB and %s time; in simulation, the peak is %s GiB",
+        ms_gib(plan->rules_estimate_bytes, gib),
+        ms_plan_percent(plan->rules_estimate_overhead, percent),
+        ms_gib(plan->plan.peak_bytes, real));
     ms_tree_paragraph(tree, MS_ON_ALL, v->host_note);
 }
 

@@ -113,7 +113,7 @@ static const char *rank_words(const ms_plan_view *view)
     if (p->ranks.count == 1)
         return ms_arena_printf(view->arena, "; each rank of %s", layout);
     return ms_arena_printf(view->arena, "; rank %" PRIu64 " of %s%s", p->rank, layout,
-                           p->ranks.count ? ", which needs most" : "");
+                           p->ranks.count ? ", which needs the most" : "");
 }
 
 static const char *title(const ms_plan_view *view)
@@ -171,8 +171,9 @@ static const char *plan_verdict(const ms_plan_view *view)
     if (!time)
         return NULL;
     if (view->is_infeasible && view->plan->outcome == MS_PLAN_STOPPED)
-        return ms_arena_printf(view->arena, "stopped before a plan for %s GiB on %s was found",
-                               budget, device);
+        return ms_arena_printf(view->arena,
+                               "the search stopped before it found a plan for %s GiB on %s", budget,
+                               device);
     if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
         return ms_arena_printf(
             view->arena,
@@ -212,7 +213,7 @@ static const char *curve_verdict(const ms_plan_view *view)
     uint32_t count = view->curve->points.count;
     char least[MS_GIB_TEXT], most[MS_GIB_TEXT], first[MS_FIXED_TEXT], last[MS_FIXED_TEXT];
     if (count == 0)
-        return "stopped before a point was found";
+        return "the search stopped before it found a point";
     const ms_step_figures *low = &view->curve->points.items[0].figures;
     const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
     if (!(low->time.step_ms > 0))
@@ -246,7 +247,7 @@ static const char *proof(const ms_plan_view *view)
         return text;
     return ms_arena_printf(view->arena,
                            view->is_infeasible ? "%s, with %s on the host"
-                                               : "%s; with %s on the host: otherwise nothing fits",
+                                               : "%s, with %s on the host; nothing fits otherwise",
                            text, moves[moved].what);
 }
 
@@ -343,7 +344,7 @@ static bool fill_plan(ms_plan_view *view)
     view->verdict = ms_inputs_dated(view->arena, &view->run->keys, plan_verdict(view));
     if (view->verdict && view->is_infeasible && verdict_of(view) == MS_VERDICT_UNKNOWN)
         view->verdict = ms_arena_printf(
-            view->arena, "unknown, and without what is not predicted: %s", view->verdict);
+            view->arena, "unknown; not counting what is not predicted: %s", view->verdict);
     view->why = why(view);
     view->tone = verdict_of(view);
     view->proof = proof(view);

@@ -65,7 +65,7 @@ static bool is_between_hosts(const ms_view *view)
 static const char *why_untimed(const ms_view *view)
 {
     if (ms_layout_has_stages(layout_of(view)))
-        return "a rank of a pipeline waits for others, for how long is not predicted";
+        return "a pipeline's ranks wait for each other, and how long is not predicted";
     if (!(view->summary->step_time_ms > 0))
         return "the times of this device are not known";
     if (is_between_hosts(view) && !(view->ledger->run->device->network_bytes_per_s > 0))
@@ -77,7 +77,7 @@ static const char *why_untimed(const ms_view *view)
 
 static const char *what_is_missing(const ms_view *view)
 {
-    return ms_layout_has_stages(layout_of(view)) ? "what stages send each other is not counted"
+    return ms_layout_has_stages(layout_of(view)) ? "traffic between pipeline stages is not counted"
                                                  : NULL;
 }
 
@@ -111,7 +111,7 @@ void ms_communication_console(const ms_page *page, const void *analysis)
     if (why)
         ms_page_note(page, "no exposed time:", why);
     else
-        ms_page_paragraph(page, "exposed: time of the step that waits for them");
+        ms_page_paragraph(page, "exposed: time that the step waits for them");
     if (missing)
         ms_page_paragraph(page, missing);
 }
@@ -142,7 +142,7 @@ bool ms_communication_html(FILE *out, const void *analysis)
     row rows[MOST_ROWS];
     uint32_t count = rows_of(view, rows);
     const char *why = why_untimed(view), *missing = what_is_missing(view);
-    ms_html_table(out, "", "Through this rank's link; exposed: time of the step that waits",
+    ms_html_table(out, "", "Through this rank's link; exposed: time that the step waits",
                   "collective|link|#calls|#bytes|#exposed ms");
     for (uint32_t i = 0; i < count; i++) {
         fprintf(out, "<tr><th scope=\"row\">%s</th>", rows[i].kind);

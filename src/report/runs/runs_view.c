@@ -72,7 +72,7 @@ static const char *merit(const ms_runs_view *v, const ms_runs_row *row)
         return ", with everything kept";
     if (row->step_ms <= 0 || row->keep_all_ms <= 0)
         return "";
-    return ms_arena_printf(v->arena, ", with a step %s %% longer",
+    return ms_arena_printf(v->arena, ", with a %s %% longer step",
                            ms_fixed(100 * (row->step_ms / row->keep_all_ms - 1), 1, more));
 }
 
@@ -142,15 +142,15 @@ const char *ms_runs_decision(const ms_runs_view *v)
     if (!first_that(v, has_figures))
         return "no run has figures";
     if (!first && ms_runs_unknown_count(v))
-        return ms_arena_printf(v->arena,
-                               "unknown for %" PRIu32 " of %" PRIu32
-                               ": settings of the files are not predicted (memscope analyze lists "
-                               "them)",
-                               ms_runs_unknown_count(v), v->count);
+        return ms_arena_printf(
+            v->arena,
+            "unknown for %" PRIu32 " of %" PRIu32
+            ": some settings in the files are not predicted (memscope analyze lists them)",
+            ms_runs_unknown_count(v), v->count);
     if (v->of_devices)
         return decide_on_devices(v, fits);
     if (!first)
-        return ms_arena_printf(v->arena, "none of %" PRIu32 " fits", v->count);
+        return ms_arena_printf(v->arena, "none of %" PRIu32 " runs fits", v->count);
     const char *options = options_of(v, first);
     if (!options)
         return NULL;

@@ -35,9 +35,9 @@ static void write_refusal(const ms_recorded *r, const ms_recorded_engine *e, con
     char left[MS_GIB_TEXT];
     const ms_recorded_worker *w = e->worker_count > 0 ? &e->workers[0] : NULL;
     if (e->has_cache)
-        ms_page_say(page, "does not fit: memory ran out when the cache was there");
+        ms_page_say(page, "does not fit: memory ran out after the cache was allocated");
     else if (!w || w->activation_bytes == 0)
-        fputs("  does not fit: memory ran out before the cache\n", page->out);
+        fputs("  does not fit: memory ran out before the cache was allocated\n", page->out);
     else {
         uint64_t taken =
             w->weights_bytes + w->activation_bytes + w->non_torch_bytes + w->graphs_bytes;
@@ -58,12 +58,12 @@ static void write_decision(const ms_recorded *r, const ms_recorded_engine *e, co
         return;
     }
     if (!e->has_cache) {
-        fputs("  it was cut off before it had made its cache\n", page->out);
+        fputs("  it was cut off before it allocated its cache\n", page->out);
         return;
     }
     char run[48] = "";
     if (e->requests_at_once > (double)e->max_requests)
-        snprintf(run, sizeof run, ", of which %" PRIu64 " run", e->max_requests);
+        snprintf(run, sizeof run, ", of which %" PRIu64 " run at once", e->max_requests);
     ms_page_say(page,
                 "%s %" PRIu64 " tokens in the cache, %.2f requests of %" PRIu64 " tokens at once%s",
                 is_ready ? "fits:" : "it was not ready yet, with", e->cache_tokens,
@@ -79,7 +79,7 @@ static void write_names(const ms_recorded *r, const ms_recorded_engine *e, const
                 "the device",
                 e->max_requests, e->max_batched_tokens, e->utilization);
     if (strcmp(r->outcome, "ready") == 0)
-        fputs("  ended when it was ready: nothing was served\n", page->out);
+        fputs("  stopped when it was ready: no requests were served\n", page->out);
 }
 
 static void write_highest(const ms_recorded *r, const ms_page *page)
@@ -106,15 +106,15 @@ static void write_budget(const ms_recorded_engine *e, const ms_recorded_worker *
     uint64_t most = e->is_parallel ? MOST_BEFORE_WITH_NCCL : MOST_BEFORE;
     if (w->free_bytes > 0) {
         ms_text_print(text, sizeof text,
-                      "%s GiB are free when it is ready: what a batch takes beyond its graphs "
-                      "has to fit there, and was not measured.",
+                      "%s GiB are free when it is ready: the memory that a batch takes beyond its "
+                      "graphs has to fit there; it was not measured.",
                       ms_gib(w->free_bytes, bytes));
         ms_page_paragraph(page, text);
     }
     ms_text_print(
         text, sizeof text,
-        "A GPU holds %.2f to %.2f GiB before the weights (seen on others; not measured "
-        "here), and the budget is a share of the rest: %" PRIu64 " to %" PRIu64 " tokens.",
+        "On a real GPU %.2f to %.2f GiB are in use before the weights (observed elsewhere; not "
+        "measured here), and the budget is a share of the rest: %" PRIu64 " to %" PRIu64 " tokens.",
         LEAST_BEFORE / 100.0, (double)most / 100.0, tokens_without(e, w, most, e->utilization),
         tokens_without(e, w, LEAST_BEFORE, e->utilization));
     ms_page_paragraph(page, text);
@@ -126,11 +126,10 @@ static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, con
     char bytes[MS_GIB_TEXT], text[256];
     const ms_recorded_worker *w = &e->workers[0];
     if (w->beyond_budget_bytes > 0) {
-        ms_text_print(
-            text, sizeof text,
-            "With a full batch it takes %s GiB more than its budget: its own buffers are not "
-            "in its sum.",
-            ms_gib(w->beyond_budget_bytes, bytes));
+        ms_text_print(text, sizeof text,
+                      "With a full batch it takes %s GiB more than its budget, because it does not "
+                      "count its own buffers.",
+                      ms_gib(w->beyond_budget_bytes, bytes));
         ms_page_paragraph(page, text);
     }
     if (strcmp(r->mode, "null") != 0 || !e->has_cache)
@@ -140,13 +139,14 @@ static void write_remarks(const ms_recorded *r, const ms_recorded_engine *e, con
         return;
     }
     if (r->device_bytes > 0 && r->device_bytes < w->requested_bytes + GIB)
-        ms_page_paragraph(page, "The budget leaves less than 1 GiB of the device. A GPU's context "
-                                "and other programs are in that: vLLM starts only if all of its "
-                                "budget is free.");
+        ms_page_paragraph(page,
+                          "The budget leaves less than 1 GiB of the device for the CUDA context "
+                          "and other programs: vLLM starts only if all of its budget is free.");
     uint64_t most = e->is_parallel ? MOST_WITH_NCCL : MOST_OUTSIDE;
     ms_text_print(text, sizeof text,
-                  "A GPU holds %.2f to %.2f GiB more outside PyTorch (seen on others; not measured "
-                  "here), which comes off the cache: %" PRIu64 " to %" PRIu64 " tokens.",
+                  "On a real GPU %.2f to %.2f GiB more are in use outside PyTorch (observed "
+                  "elsewhere; not measured here), which reduces the cache: %" PRIu64 " to %" PRIu64
+                  " tokens.",
                   LEAST_OUTSIDE / 100.0, (double)most / 100.0, tokens_without(e, w, most, 1),
                   tokens_without(e, w, LEAST_OUTSIDE, 1));
     ms_page_paragraph(page, text);

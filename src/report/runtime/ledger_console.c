@@ -131,7 +131,7 @@ static void write_buffers(const ms_recorded *r, const ms_page *page)
     column columns[MOST_DEVICES + 2];
     const uint32_t count = columns_of(r, columns);
     const uint32_t room = (page->columns - 2 - KIND_COLUMNS) / (COLUMN_COLUMNS + 1);
-    ms_page_heading(page, "Buffers", "  (MiB; each at its most, and in all at one time)");
+    ms_page_heading(page, "Buffers", "  (MiB; the maximum of each, and of all together)");
     for (uint32_t first = 0; first < count; first += room) {
         if (first > 0)
             fputc('\n', page->out);

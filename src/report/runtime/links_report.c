@@ -85,10 +85,10 @@ static ms_tree build(const ms_links_view *v)
     ms_tree_head(&tree, "memscope", title,
                  v->status == MS_OK ? "Links, memory and products as measured" : "Measured in part",
                  v->status == MS_OK ? MS_VERDICT_FITS : MS_VERDICT_NO);
-    tree.made_from = "from what this device did";
+    tree.made_from = "as measured on this device";
     ms_tree_line(&tree, MS_ON_CONSOLE, title);
     if (v->facts->is_simulated) {
-        tree.verdict = "nothing runs on this device: there are no figures to show";
+        tree.verdict = "this device runs nothing, so there are no figures to show";
         tree.tone = MS_VERDICT_TIGHT;
         ms_tree_paragraph(&tree, MS_ON_CONSOLE, tree.verdict);
         return tree;

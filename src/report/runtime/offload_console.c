@@ -87,16 +87,17 @@ static void add_findings(const ms_offload_view *v, ms_tree *tree, uint32_t measu
         return;
     ms_tree_gap(tree);
     ms_tree_paragraph(tree, MS_ON_ALL,
-                      apart ? "the bytes of some ratios differ from what was predicted"
-                            : "all bytes are equal to what was predicted");
+                      apart ? "for some ratios the bytes differ from the prediction"
+                            : "all bytes equal the prediction");
     if (v->is_memory_only)
         ms_tree_paragraph(tree, MS_ON_ALL,
                           "memory only: allocations and releases, no operators, no copies");
     else if (v->facts->is_simulated)
-        ms_tree_paragraph(tree, MS_ON_ALL, "nothing runs on this device: no time is measured");
+        ms_tree_paragraph(tree, MS_ON_ALL, "this device runs nothing, so no times are measured");
     else if (!v->is_same_device)
-        ms_tree_paragraph(tree, MS_ON_ALL,
-                          "measured times are of this device, and predicted ones of another");
+        ms_tree_paragraph(
+            tree, MS_ON_ALL,
+            "measured times are for this device, but predicted times are for another");
 }
 
 static void add_measured(const ms_offload_view *v, ms_tree *tree)

@@ -104,7 +104,7 @@ static void write_ratios(const picture *p)
                      ms_fixed(v, ms_plot_axis_decimals(&p->ratio), text));
     }
     ms_draw_text(p->out, (ms_spot){(LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14},
-                 "text-anchor=\"middle\"", "ratio of the saved tensors that is offloaded");
+                 "text-anchor=\"middle\"", "share of the saved tensors that is offloaded");
 }
 
 /* From where the link is saturated. */

@@ -103,7 +103,7 @@ static const char *describe_fit(const ms_offload_view *v, const ms_offload_row *
         ms_text_print(time, sizeof time, " The step takes %.1f %% longer than at %g.",
                       (row->predicted.step_ms / first->predicted.step_ms - 1) * 100, first->ratio);
     ms_text_print(text, MS_OFFLOAD_TEXT,
-                  "Offload at least %g: the step fits%s then, with %s of %s GiB.%s", row->ratio,
+                  "Offload at least %g: then the step fits%s, with %s of %s GiB.%s", row->ratio,
                   tight, needs, budget, time);
     return text;
 }
@@ -145,7 +145,7 @@ const char *ms_offload_about_link(const ms_offload_view *v, char text[MS_OFFLOAD
     const ms_offload_row *row = ms_offload_saturated(v);
     if (!v->rows->items[0].predicted.has_times)
         ms_text_print(text, MS_OFFLOAD_TEXT,
-                      "No rates of %.60s are known, so no times are predicted.",
+                      "The rates of %.60s are not known, so no times are predicted.",
                       v->run->device->name);
     else if (!row)
         ms_text_print(text, MS_OFFLOAD_TEXT,
@@ -156,15 +156,14 @@ const char *ms_offload_about_link(const ms_offload_view *v, char text[MS_OFFLOAD
                       "The link is saturated: waiting for copies takes %.1f %% of the step.",
                       row->predicted.exposed_ms / row->predicted.step_ms * 100);
     else if (row == &v->rows->items[0])
-        ms_text_print(text, MS_OFFLOAD_TEXT,
-                      "The link is saturated at all of the ratios: it does not keep up with the "
-                      "layers that offload, and waiting for copies takes more than 1 %% of the "
-                      "step.");
-    else
         ms_text_print(
             text, MS_OFFLOAD_TEXT,
-            "The link is saturated from a ratio of %g on: it does not keep up with the "
-            "layers that offload, and waiting for copies takes more than 1 %% of the step.",
-            row->ratio);
+            "The link is saturated at all of the ratios: it does not keep up with the offloading "
+            "layers, and waiting for copies takes more than 1 %% of the step.");
+    else
+        ms_text_print(text, MS_OFFLOAD_TEXT,
+                      "The link is saturated from a ratio of %g on: it does not keep up with the "
+                      "offloading layers, and waiting for copies takes more than 1 %% of the step.",
+                      row->ratio);
     return text;
 }

@@ -69,7 +69,7 @@ static void find_most(ms_tree *tree, const ms_probe_row *rows, uint32_t count)
     if (!most->is_time)
         snprintf(bytes, sizeof bytes, ", %+" PRId64 " bytes",
                  (int64_t)(most->measured - most->predicted));
-    tree->verdict = ms_tree_text(tree, "what disagrees most: %s, %s%s", most->title,
+    tree->verdict = ms_tree_text(tree, "the largest difference is in %s: %s%s", most->title,
                                  difference(most, apart), bytes);
 }
 
@@ -91,8 +91,8 @@ static void add_skipped(ms_tree *tree, const ms_replay_result *r)
         ms_tree_gap(tree);
     if (r->skipped_flops > 0)
         ms_tree_say(tree, MS_ON_ALL,
-                    "%.1f %s of the step's arithmetic ran as traffic alone, so its time is not "
-                    "compared with a prediction",
+                    "%.1f %s of the step's arithmetic was replayed as memory traffic only, so its "
+                    "time is not compared with a prediction",
                     flops / (is_large ? 1e12 : 1e9), is_large ? "TFLOP" : "GFLOP");
 }
 
@@ -156,7 +156,7 @@ static void add_head(const ms_probe_view *v, ms_tree *tree)
     if (v->is_memory_only)
         ms_tree_paragraph(tree, MS_ON_ALL, "memory only: allocations and releases, no operators");
     else if (f->is_simulated)
-        ms_tree_paragraph(tree, MS_ON_ALL, "nothing runs on this device: no time is measured");
+        ms_tree_paragraph(tree, MS_ON_ALL, "this device runs nothing, so no times are measured");
 }
 
 static void add_partial(const ms_probe_view *v, ms_tree *tree)

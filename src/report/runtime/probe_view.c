@@ -38,11 +38,11 @@ static void add_memory(rows *r, const ms_probe_view *v)
               m->most_reserved_bytes);
     if (m->most_used_bytes >= m->before_used_bytes + m->landing_bytes)
         add_bytes(r, "device_grown_bytes",
-                  v->facts->is_host ? "given by the arena, its own count"
-                                    : "the device's use grew by",
+                  v->facts->is_host ? "given out by the arena, counted"
+                                    : "growth of device memory in use",
                   u->most_reserved_bytes, grown);
     if (!v->facts->is_host && !v->facts->is_simulated && v->is_same_device)
-        add_bytes(r, "context_bytes", "in use before, CUDA's context too",
+        add_bytes(r, "context_bytes", "in use before, incl. CUDA context",
                   v->run->device->context_expected_bytes, m->before_used_bytes);
 }
 

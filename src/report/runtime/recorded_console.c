@@ -52,7 +52,7 @@ static void write_peak(const ms_recorded *r, const ms_page *page)
     if (r->managed_bytes > 0)
         ms_page_say(page,
                     "not in these figures: %s GiB that host and device share (cudaMallocManaged), "
-                    "on the device while that has room",
+                    "which are on the device while it has room",
                     ms_gib(r->managed_bytes, peak));
 }
 
@@ -71,7 +71,8 @@ static void write_compiled(const ms_recorded *r, const ms_page *page)
                 c->graphs == 1 ? "" : "s", c->breaks, c->breaks == 1 ? "" : "s");
     if (c->choices > 0)
         ms_page_say(page,
-                    "%" PRIu64 " of the compiler's choices hung on times, which are not real here",
+                    "%" PRIu64
+                    " of the compiler's choices depended on times, which are not real here",
                     c->choices);
 }
 
@@ -173,7 +174,7 @@ static void write_reads(const ms_recorded *r, const ms_page *page)
 static void write_answers(const ms_recorded *r, const ms_page *page)
 {
     char text[LINE_BYTES];
-    ms_page_heading(page, "Assumed, as the device is not there", "");
+    ms_page_heading(page, "Assumed, because the device is not real", "");
     for (uint32_t i = 0; i < r->answer_count && i < MOST_READS; i++) {
         snprintf(text, sizeof text, "%s: %s", r->answers[i].question, r->answers[i].assumes);
         write_counted(page, r->answers[i].count, text);
@@ -186,7 +187,7 @@ static void write_answers(const ms_recorded *r, const ms_page *page)
 static void write_calls(const ms_recorded *r, const ms_page *page)
 {
     if (r->tally_count > 0)
-        fputs("\nCalls that were answered\n", page->out);
+        fputs("\nCalls that were emulated\n", page->out);
     for (uint32_t i = 0; i < r->tally_count; i++) {
         ms_page_put(page, "%8" PRIu64 "x %s", r->tallies[i].count, r->tallies[i].name);
         fputc('\n', page->out);
@@ -198,8 +199,9 @@ static void write_calls(const ms_recorded *r, const ms_page *page)
                     r->calls[i].line);
     }
     if (r->call_count > 0)
-        ms_page_say(page, "What depends on them is not known. To have one covered, report it with "
-                          "runtime_report.json, which has its name, its caller and the versions.");
+        ms_page_say(page, "Anything that depends on these calls is not known. To get one "
+                          "supported, report it together with runtime_report.json, which contains "
+                          "its name, its caller and the versions.");
 }
 
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)

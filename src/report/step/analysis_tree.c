@@ -162,7 +162,7 @@ static void add_largest(ms_tree *tree, const ms_view *v)
                       "saved: activations for the backward pass; other: temporaries, workspaces "
                       "and short-lived gradients; over all executions in a step");
     ms_tree_paragraph(tree, MS_ON_MARKDOWN,
-                      "Formula: bytes that one execution allocates and that outlive it.");
+                      "Formula: bytes that one execution allocates and that remain after it.");
     ms_tree_paragraph(tree, MS_ON_MARKDOWN, symbols_text(tree, v));
 }
 

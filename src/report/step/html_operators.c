@@ -65,12 +65,12 @@ bool ms_html_operators(FILE *out, const ms_view *v)
     uint32_t left_out = 0, shown = 0;
     if (!find_least(ledger, &least))
         return false;
-    ms_html_table(
-        out, "sortable",
-        "Persistent tensors, then operators in the order they run; at the peak: alive "
-        "then, over all executions; other columns are for one execution. Equal layers share a row",
-        "name|category|phase|layers|#times|#at the peak|#saved, at the peak|#allocates|"
-        "#of it saved|#temporary|#µs|formula");
+    ms_html_table(out, "sortable",
+                  "Persistent tensors, then operators in the order in which they run. At the peak: "
+                  "bytes alive then, over all executions; the other columns are for one execution. "
+                  "Equal layers share a row",
+                  "name|category|phase|layers|#times|#at the peak|#saved, at the peak|#allocates|"
+                  "#of it saved|#temporary|#µs|formula");
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
         if (weight_of(r) < least || shown == MOST_ROWS)
@@ -80,9 +80,10 @@ bool ms_html_operators(FILE *out, const ms_view *v)
     }
     ms_html_end_table(out);
     if (left_out)
-        fprintf(out,
-                "<p class=\"note\">%" PRIu32
-                " smaller records are left out; the CSV and JSON reports have all.</p>\n",
-                left_out);
+        fprintf(
+            out,
+            "<p class=\"note\">%" PRIu32
+            " smaller records are left out; the CSV and JSON reports contain all of them.</p>\n",
+            left_out);
     return true;
 }

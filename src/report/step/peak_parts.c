@@ -61,7 +61,7 @@ static void job_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
     char most[MS_GIB_TEXT], peak[MS_GIB_TEXT];
     ms_gib(s->job_peak_memory_bytes, most);
     if (strcmp(most, ms_gib(s->peak_memory_bytes, peak)) != 0)
-        total_row(p, "allocated, most of the job", label_width, s->job_peak_memory_bytes,
+        total_row(p, "allocated, peak of the job", label_width, s->job_peak_memory_bytes,
                   ms_why_job_part(s));
 }
 
@@ -141,9 +141,9 @@ static void write_device(FILE *out, const ms_view *v)
     fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
             ms_gib(s->reserved_memory_bytes, a));
     if (strcmp(ms_gib(s->job_peak_memory_bytes, a), ms_gib(s->peak_memory_bytes, b)) != 0)
-        fprintf(out, " The most of the job is %s: **%s GiB** allocated.", ms_why_job_part(s), a);
+        fprintf(out, " The job's peak is %s: **%s GiB** allocated.", ms_why_job_part(s), a);
     if (s->slow_device_reserved_bytes)
-        fprintf(out, " On a device that falls behind its host it reserves up to **%s GiB**.",
+        fprintf(out, " On a device that lags behind its host it reserves up to **%s GiB**.",
                 ms_gib(s->slow_device_reserved_bytes, a));
     if (s->high_device_bytes != s->low_device_bytes)
         fprintf(out,

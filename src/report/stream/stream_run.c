@@ -97,9 +97,9 @@ static void add_bytes(ms_tree *tree, const ms_stream_view *v)
                                              FIGURE("device", 11),
                                              FIGURE("pinned", 11),
                                              {"", .before = 2}};
-    ms_tree_section(tree, MS_ON_ALL, "ran", "Memory as it ran",
-                    "device: as its driver shows, from the build on");
-    ms_tree_table *table = begin_table(tree, "Device: as its driver shows, from the build on",
+    ms_tree_section(tree, MS_ON_ALL, "ran", "Measured memory",
+                    "device: as reported by its driver, from the build on");
+    ms_tree_table *table = begin_table(tree, "Device: as reported by its driver, from the build on",
                                        columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < v->ran->count; i++)
         if (is_whole(&v->ran->rows[i]))
@@ -134,16 +134,17 @@ static void add_times(ms_tree *tree, const ms_stream_view *v)
                                              FIGURE("first", 9)};
     if (!is_timed(v->ran, 0))
         return;
-    ms_tree_section(tree, MS_ON_ALL, "ran-times", "A pass as it ran",
-                    "ms; predicted from its layers and copies");
-    ms_tree_table *table = begin_table(tree, "Milliseconds; predicted from its layers and copies",
-                                       columns, sizeof columns / sizeof columns[0]);
+    ms_tree_section(tree, MS_ON_ALL, "ran-times", "Measured pass",
+                    "ms; the prediction is from its layers and copies");
+    ms_tree_table *table =
+        begin_table(tree, "Milliseconds; the prediction is from its layers and copies", columns,
+                    sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < v->ran->count; i++)
         if (is_timed(v->ran, i))
             add_times_row(tree, table, &v->table->rows.items[i], &v->ran->rows[i]);
     if (v->ran->rows[0].result.skipped_flops > 0)
         ms_tree_verbatim(tree, MS_ON_ALL,
-                         "  attention ran as memory traffic of its bytes, without its arithmetic");
+                         "  attention was replayed as memory traffic, without its arithmetic");
 }
 
 static void add_partial(ms_tree *tree, const ms_stream_view *v)
@@ -169,14 +170,15 @@ static void add_checks(ms_tree *tree, const ms_stream_run_view *ran)
     if (checks > 0 && ran->status == MS_OK) {
         ms_tree_gap(tree);
         say(tree,
-            "  each layer's bytes, before and after it computed: %" PRIu64
-            " digests, all as on the host",
+            "  each layer's bytes were compared before and after it computed: all %" PRIu64
+            " digests match the host's",
             checks);
     }
     if (ran->facts->is_simulated) {
         ms_tree_gap(tree);
-        ms_tree_verbatim(tree, MS_ON_ALL,
-                         "  nothing runs on this device: no time is measured, no byte compared");
+        ms_tree_verbatim(
+            tree, MS_ON_ALL,
+            "  nothing runs on this device: no times were measured and no bytes compared");
     }
 }
 

@@ -65,17 +65,18 @@ const char *ms_stream_answer(const ms_stream_view *v)
     const ms_stream_times *times = &last_streamed(t)->times;
     char compute[MS_FIXED_TEXT], copy[MS_FIXED_TEXT];
     if (!t->pass.is_timed)
-        return "no times: the rates of the device, or of its link, are not known";
+        return "no times are predicted, because the rates of the device or of its link are not "
+               "known";
     if (t->enough.best == 0)
-        return "so few layers all stay on the device after the first pass";
+        return "there are so few layers that all stay on the device after the first pass";
     if (t->enough.hides)
-        return ms_arena_printf(v->arena, "the copies are hidden from %s ahead on",
+        return ms_arena_printf(v->arena, "the copies are fully hidden with %s ahead or more",
                                layers_text(v->arena, t->enough.hides));
     if (last_streamed(t)->stays)
         return "all layers stay on the device after the first pass";
-    return ms_arena_printf(v->arena, "not hidden: copies take %s ms, computing %s ms",
-                           ms_fixed(times->copy_ms, 1, copy),
-                           ms_fixed(times->compute_ms, 1, compute));
+    return ms_arena_printf(
+        v->arena, "the copies are not hidden: copying takes %s ms, computing %s ms",
+        ms_fixed(times->copy_ms, 1, copy), ms_fixed(times->compute_ms, 1, compute));
 }
 
 const char *ms_stream_advice(const ms_stream_view *v)
@@ -83,7 +84,7 @@ const char *ms_stream_advice(const ms_stream_view *v)
     const ms_stream_enough *enough = &v->table->enough;
     if (enough->best == 0 || enough->hides)
         return "";
-    return ms_arena_printf(v->arena,
-                           "more than %s ahead gain nothing, unless all layers stay on the device",
-                           layers_text(v->arena, enough->best));
+    return ms_arena_printf(
+        v->arena, "fetching more than %s ahead gains nothing, unless all layers stay on the device",
+        layers_text(v->arena, enough->best));
 }

@@ -46,12 +46,12 @@ const char *ms_fits_cell(ms_fit_reason reason)
     return ms_reason_fits(reason) ? "true" : "false";
 }
 
-/* " (18.20 GiB at most, 0.30 too many)", " (6 times)", "" */
+/* " (18.20 GiB at most, 0.30 too much)", " (6 times)", "" */
 static const char *figures_text(ms_arena *arena, const ms_fit_facts *f)
 {
     char high[MS_GIB_TEXT], over[MS_GIB_TEXT];
     if (f->reason == MS_FIT_UPPER_END)
-        return ms_arena_printf(arena, " (%s GiB, %s too many)", ms_gib(f->high_device_bytes, high),
+        return ms_arena_printf(arena, " (%s GiB, %s too much)", ms_gib(f->high_device_bytes, high),
                                ms_gib(f->high_device_bytes - f->budget_bytes, over));
     if (f->reason == MS_FIT_RETRIES && f->retries)
         return ms_arena_printf(arena, " (%" PRIu64 " time%s from the first step on)", f->retries,

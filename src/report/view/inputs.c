@@ -42,8 +42,8 @@ const char *ms_inputs_why(ms_arena *arena, const ms_read_keys *keys)
     if (text && count > MOST)
         text = ms_arena_printf(arena, "%s; and %" PRIu32 " more", text, count - MOST);
     return text ? ms_arena_printf(arena,
-                                  "not predicted: %s. --assume %s=harmless if it does not change "
-                                  "the memory of a step",
+                                  "not predicted: %s. Give --assume %s=harmless if it does not "
+                                  "change the memory of a step",
                                   text, first ? first : "KEY")
                 : NULL;
 }

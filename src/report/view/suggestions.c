@@ -9,7 +9,7 @@
 static const char *const cost_texts[] = {
     [MS_COST_FREE] = "the same result in the same time",
     [MS_COST_TIME] = "the same result, at a cost in time",
-    [MS_COST_ROUNDING] = "the same training, rounded otherwise",
+    [MS_COST_ROUNDING] = "the same training, rounded differently",
     [MS_COST_RESULT] = "another training",
     [MS_COST_DEVICE] = "another device",
 };
@@ -102,7 +102,7 @@ void ms_suggestions_tree(ms_tree *tree, const ms_view *view)
     ms_tree_section(tree, MS_ON_ALL, "advice", ms_suggestions_title(view),
                     "GiB on the device, time of a step; each simulated");
     ms_tree_table *table =
-        ms_tree_begin_table(tree, MS_OFF_CONSOLE, "Each was simulated with all its options",
+        ms_tree_begin_table(tree, MS_OFF_CONSOLE, "Each change was simulated with all its options",
                             columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < view->advice->suggestions.count; i++) {
         const ms_suggestion *s = &view->advice->suggestions.items[i];

@@ -25,7 +25,7 @@ static const char *devices(const ms_view *view)
 static const char *when_most(const ms_summary *s)
 {
     if (s->verdict == MS_VERDICT_UNKNOWN)
-        return ", without what is not predicted";
+        return ", not counting what is not predicted";
     if (s->first_step_reserved_bytes > s->evaluation_reserved_bytes)
         return ", in the first step";
     if (s->evaluation_reserved_bytes > s->reserved_memory_bytes)
@@ -49,18 +49,20 @@ static const char *verdict_of_worst(const ms_view *view, const verdict_texts *t)
     bool is_short = *t->missing != '\0';
     if (view->summary->budget_bytes == 0)
         return ms_arena_printf(view->arena,
-                               "rank %" PRIu64 " of %" PRIu64 " needs most, %s GiB%s (no budget "
-                               "was given)",
+                               "rank %" PRIu64 " of %" PRIu64
+                               " needs the most, %s GiB%s (no budget was given)",
                                rank, world, t->need, t->when);
     if (view->summary->verdict == MS_VERDICT_NO)
-        return ms_arena_printf(
-            view->arena,
-            "does not fit: rank %" PRIu64 " of %" PRIu64 " x %s needs most, %s of %s GiB%s%s%s%s",
-            rank, world, device, t->need, t->budget, t->when, is_short ? ": short by about " : "",
-            t->missing, is_short ? " GiB" : "");
-    return ms_arena_printf(
-        view->arena, "%s on each of %" PRIu64 " x %s: rank %" PRIu64 " needs most, %s of %s GiB%s",
-        t->word, world, device, rank, t->need, t->budget, t->when);
+        return ms_arena_printf(view->arena,
+                               "does not fit: rank %" PRIu64 " of %" PRIu64
+                               " x %s needs the most, %s of %s GiB%s%s%s%s",
+                               rank, world, device, t->need, t->budget, t->when,
+                               is_short ? ": short by about " : "", t->missing,
+                               is_short ? " GiB" : "");
+    return ms_arena_printf(view->arena,
+                           "%s on each of %" PRIu64 " x %s: rank %" PRIu64
+                           " needs the most, %s of %s GiB%s",
+                           t->word, world, device, rank, t->need, t->budget, t->when);
 }
 
 static const char *verdict_of_one(const ms_view *view, const verdict_texts *t)

@@ -26,8 +26,8 @@ static const char *of_weights(const ms_view *v)
 
 static const char *of_gradients(const ms_view *v)
 {
-    return v->ledger->run->training.accumulate > 1 ? " (micro-batches add to them)"
-                                                   : " (until the optimizer's step)";
+    return v->ledger->run->training.accumulate > 1 ? " (micro-batches accumulate them)"
+                                                   : " (kept until the optimizer's step)";
 }
 
 static const char *of_states(const ms_view *v)
@@ -44,16 +44,18 @@ static const char *of_activations(const ms_view *v)
     for (uint64_t i = 0; i < count; i++)
         kept += ms_treatment_equal(&layers[i], &keep);
     if (kept == 0)
-        return " (kept for backward: inputs of checkpointed layers, and what is outside of them)";
+        return " (kept for backward: inputs of checkpointed layers, and everything outside these "
+               "layers)";
     if (kept == count)
         return " (kept for backward, as no layer is checkpointed)";
     return ms_arena_printf(
-        v->arena, " (kept for backward: %" PRIu64 " of %" PRIu64 " layers keep all)", kept, count);
+        v->arena, " (kept for backward: %" PRIu64 " of %" PRIu64 " layers keep all of theirs)",
+        kept, count);
 }
 
 static const char *of_temporaries(const ms_view *v)
 {
-    return *v->peak_operator ? " (what that operator reads and writes)" : "";
+    return *v->peak_operator ? " (tensors that this operator reads and writes)" : "";
 }
 
 static const char *(*const reasons[MS_CATEGORY_COUNT])(const ms_view *v) = {
@@ -130,8 +132,8 @@ static const char *of_first_step(const ms_view *v)
     ms_bytes_text(phase->peak_bytes, most);
     const char *cause = phase->peak_bytes > s->peak_memory_bytes
                             ? "more than in later steps"
-                            : "in blocks that the allocator cuts otherwise than in later steps";
-    return ms_arena_printf(v->arena, "; the %s step reserves %s more, in %s: at most %s, %s",
+                            : "in blocks that the allocator splits differently in later steps";
+    return ms_arena_printf(v->arena, "; the %s step reserves %s more, in %s: its peak is %s, %s",
                            phase->step == 1 ? "first" : "second", more,
                            ms_phase_name((ms_phase)phase->phase), most, cause);
 }
@@ -144,14 +146,14 @@ const char *ms_why_job_part(const ms_summary *s)
                                                    : "in the first step";
 }
 
-/* "; the most of the job is 2.18 GiB, in the evaluation" */
+/* "; the job's peak is 2.18 GiB, in the evaluation" */
 static const char *of_evaluation(const ms_view *v)
 {
     const ms_summary *s = v->summary;
     char most[MS_BYTES_TEXT];
     if (strcmp(s->job_peak_stage, "evaluation") != 0)
         return "";
-    return ms_arena_printf(v->arena, "; the most of the job is %s, in the evaluation",
+    return ms_arena_printf(v->arena, "; the job's peak is %s, in the evaluation",
                            ms_bytes_text(s->job_peak_memory_bytes, most));
 }
 

@@ -26,7 +26,7 @@ static const stop_case cases[] = {
     {"nothing fits, which is not known", {"budget", "4GiB"}, MS_ERR_STOPPED, "json",
      {"\"status\": \"stopped\"", "\"fits\": false", "\"gap\": null", "\"suggestions\": []"}, {NULL}},
     {"nothing fits, at a terminal", {"budget", "4GiB"}, MS_ERR_STOPPED, "console",
-     {"stopped before a plan for"}, {"no mix", "no plan was found"}},
+     {"stopped before it found a plan for"}, {"no mix", "no plan was found"}},
     {"a simpler planner", {"budget", "20GiB", "planner", "greedy"}, MS_ERR_STOPPED, "md",
      {"treat"}, {NULL}},
     {"a trainer", {"budget", "20GiB", "target", "hf"}, MS_ERR_STOPPED, "json",
@@ -36,7 +36,7 @@ static const stop_case cases[] = {
     {"all trainers beside everything kept", {"budget", "60GiB", "target", "all"}, MS_ERR_STOPPED, "console",
      {"everything"}, {"Trainers"}},
     {"a curve as JSON", {"curve", "true"}, MS_ERR_STOPPED, "json", {"\"points\": []"}, {NULL}},
-    {"a curve", {"curve", "true"}, MS_ERR_STOPPED, "console", {"stopped before a point was found"}, {NULL}},
+    {"a curve", {"curve", "true"}, MS_ERR_STOPPED, "console", {"the search stopped before it found a point"}, {NULL}},
     {"a curve as a table", {"curve", "true"}, MS_ERR_STOPPED, "csv", {"budget_bytes,"}, {NULL}},
     {"a curve as a picture", {"curve", "true"}, MS_ERR_STOPPED, "svg", {"<svg", "</svg>"}, {NULL}},
 };

@@ -110,7 +110,7 @@ static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const 
     if (!ms || !copies)
         return NULL;
     return ms_arena_printf(
-        arena, "only the input is kept%s; backward recomputes each layer%s%s%s%s%s",
+        arena, "only the layer's input is kept%s; backward recomputes each layer%s%s%s%s%s",
         t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms, is_tiled ? ", its " : "",
         tiled.text, is_tiled ? " in tiles" : "", copies);
 }
@@ -140,7 +140,7 @@ static const char *why_offload(ms_arena *arena, const ms_treatment *t, const gro
     if (shown_ms(g) < 0.005)
         return ms_arena_strdup(arena, "the copies are fully hidden");
     return ms_arena_printf(
-        arena, "%.2f ms of each layer's copies are exposed: its neighbours finish sooner",
+        arena, "%.2f ms of each layer's copies are exposed, because its neighbours finish sooner",
         shown_ms(g));
 }
 
@@ -189,8 +189,9 @@ static ms_status add_loss(ms_arena *arena, const ms_cost_model *costs, uint32_t 
         .freed_bytes = freed > 0 ? (uint64_t)freed : 0,
         .added_ms = chunked->ms - whole->ms,
         .why = ms_arena_printf(arena,
-                               "logits of 1/%" PRIu32 " of the tokens at a time, recomputed in "
-                               "backward; the bytes are those of the loss itself",
+                               "the logits of 1/%" PRIu32
+                               " of the tokens are computed at a time, and recomputed in backward; "
+                               "the bytes are those of the loss itself",
                                chunked->loss_chunks)};
     return add(plan, &decision, err);
 }
@@ -383,7 +384,7 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
                        ms_deadline_left_s(&s->limit) > 0 ? "" : " before --time-limit");
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
                    s->is_ruled_out ? "no combination of these options fits"
-                                   : "found no plan that fits",
+                                   : "no plan was found that fits",
                    budget, least);
 }
 
@@ -419,7 +420,7 @@ static ms_status check_ranks(const ms_search *s, const ms_target *target)
     if (!has_ranks(s) || (target->is_free && !target->text))
         return MS_OK;
     if (!target->ranks)
-        return ms_fail(s->err, MS_ERR_USAGE, "for several ranks no plan is printed for %s",
+        return ms_fail(s->err, MS_ERR_USAGE, "no plan for several ranks is printed for %s",
                        target->title);
     return target->ranks(s->arena, s->task->run, false, &text, s->err);
 }
