@@ -38,7 +38,7 @@ class Config:
     enable_logging          write the plan and the outcome to standard error
     log_file                append both, and each step, to this file as lines of JSON
     observability_port      serve them to Prometheus at this port (needs prometheus_client)
-    gpu_cost_per_hour       price of an hour, in any currency
+    gpu_cost_per_hour       price per GPU-hour, in any currency
     verify_correctness      compare the gradients of a small step with those of the untreated model
     """
 

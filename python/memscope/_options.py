@@ -16,15 +16,15 @@ class RunOptions(TypedDict, total=False):
     family: File                                # a text that describes a family of models, for model types of your own [none]
     families: File                              # a folder of such texts, named MODEL_TYPE.family [$MEMSCOPE_FAMILIES, or memscope/families of the user's settings]
     training_args: File                         # TrainingArguments, or a file of accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune or torchtitan [none]
-    launch: Text                                # how the training is launched, as one types it, or @FILE, a shell script; nothing is run
+    launch: Text                                # the command that launches the training, as typed, or @FILE, a shell script; nothing is run
     ignore_sharding: bool                       # predict one device that holds everything, even if the training arguments shard
     assume: Text                                # keys of the training arguments to treat as harmless to memory, e.g. qat=harmless,rl=harmless [none]
-    assume_version: Text                        # versions of frameworks that the training arguments are for, e.g. accelerate=1.10 [as reports name them]
+    assume_version: Text                        # framework versions that the training arguments are for, e.g. accelerate=1.10 [as reports name them]
     batch: Number                               # sequences per micro-batch [1]
     seq: Number                                 # tokens per sequence [2048]
-    source_length: Number                       # tokens per sequence of the encoder, for models that also have a decoder [same as --seq]
+    source_length: Number                       # tokens per sequence of the encoder, for encoder-decoder models [same as --seq]
     padding: Text                               # whether batches have padded sequences: no (no attention mask), ones (a mask of ones), yes, or unknown: the one that needs more [no]
-    documents: Number                           # documents that are packed into a row and kept apart by their positions, as TRL packs, or none [none]
+    documents: Number                           # documents packed into a row and kept apart by their positions, as TRL packs them, or none [none]
     images: Number                              # images in each sequence, for a model with a vision tower, or none [none]
     image_size: Text                            # width and height of each image in pixels [that of the model, if it has one]
     freeze_vision: YesNo                        # do not train the vision tower [no]
@@ -35,76 +35,76 @@ class RunOptions(TypedDict, total=False):
     optimizer_in_backward: YesNo                # update each parameter as soon as its gradient is ready [no]
     optimizer_device: Text                      # where optimizer states are kept and updated: device or host [device]
     parameter_device: Text                      # where the layers' parameters are kept: device or host [device]
-    build: Text                                 # where the model is built: device, or host, from where it moves, host-base, the adapter on the device, device-map, loaded there; FSDP's also meta, or broadcast by rank 0 [device, of FSDP meta, of FSDP1's tied weights host]
+    build: Text                                 # where the model is built: device; host, from where it moves; host-base, with the adapter on the device; device-map, loaded onto it; with FSDP also meta, or broadcast by rank 0 [device; with FSDP meta; with FSDP1 and tied weights host]
     weight_decay: Number                        # 0 or more [0.01 for adamw, else 0]
     accumulate: Number                          # micro-batches per optimizer step [1]
-    loop: Text                                  # the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or trainer (transformers' Trainer) [fixed]
-    loss: Text                                  # head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all tokens), cut-cross-entropy (kernels that make no logits) or torchtune (in eight pieces, whose log-probabilities stay) [model]
-    labels: Number                              # tokens of a micro-batch that have a label, for --loss trl or cut-cross-entropy (none: all that may have one) [none]
+    loop: Text                                  # loop around the step: fixed (one batch stays), loader (a new batch for each micro-step) or trainer (transformers' Trainer) [fixed]
+    loss: Text                                  # head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, never all logits), cut-cross-entropy (kernels that make no logits) or torchtune (in eight pieces, whose log-probabilities are kept) [model]
+    labels: Number                              # tokens of a micro-batch that have a label, for --loss trl or cut-cross-entropy (none: as many as possible) [none]
     grad_accumulation_dtype: Text               # type of accumulated gradients: same as the parameter, or fp32 [same]
     clip: Number                                # maximum gradient norm, or none [none]
-    label_smoothing: Number                     # label smoothing of Trainer's loss, 0 to 1 [0]
+    label_smoothing: Number                     # label smoothing in Trainer's loss, 0 to 1 [0]
     liger: Text                                 # Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss [none]
     logits_to_keep: Number                      # compute head and loss on the last N tokens of each sequence, or none [none]
     empty_cache_steps: Number                   # empty the allocator's cache every N-th step, or none [none]
-    eval_batch: Number                          # sequences per batch of an evaluation between steps, or none [none]
+    eval_batch: Number                          # sequences per batch in an evaluation between steps, or none [none]
     eval_logits: Number                         # batches of logits that an evaluation keeps on the device, or none [none]
     adapter: File                               # an adapter_config.json of PEFT: train only the adapter [none]
     lora: Text                                  # a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05 [none]
     adapter_dtype: Text                         # type of the adapter's weights: fp32, bf16 or fp16 [fp32 if the model is in half precision]
-    quantize: Text                              # type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
+    quantize: Text                              # quantised type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
     upcast: YesNo                               # cast a quantised base's other weights to fp32, as PEFT prepares them [yes for bitsandbytes]
     checkpoint_kind: Text                       # non-reentrant or reentrant [non-reentrant]
     attention: Text                             # auto, flash, efficient, cudnn, math, eager or cpu-flash [auto]
     experts: Text                               # how mixtures of experts run: auto, grouped or eager [auto]
     routing: Text                               # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
     parallel: Text                              # ranks that train together: dp=8 (DDP), fsdp=8 (FSDP2), fsdp1=8, hsdp=2x8 (copies x shards), tp=4 or tp=2,fsdp=4 (tensor parallelism), cp=4 or cp=4,fsdp=2 (context parallelism), zero=2,dp=8 (DeepSpeed), pp=4,schedule=1f1b,microbatches=8 (pipeline) [none]
-    world: Number                               # ranks in all, for training arguments that do not say how many [as in the arguments]
-    rank: Text                                  # the rank that is predicted, from 0; the one that needs most; or that one and a table [worst]
-    load_dtype: Text                            # type of the weights when FSDP1 divides them, before the parts are cast [that of the weights]
+    world: Number                               # total number of ranks, for training arguments that do not state it [as in the arguments]
+    rank: Text                                  # the rank to predict, from 0; worst, the one that needs the most; or all, that one and a table [worst]
+    load_dtype: Text                            # type of the weights when FSDP1 shards them, before the shards are cast [that of the weights]
     param_dtype: Text                           # type in which FSDP gathers weights and computes [that of the weights]
     reduce_dtype: Text                          # type in which FSDP reduces gradients [that of the computation]
     reshard_after_forward: YesNo                # FSDP frees a layer's gathered weights after its forward [yes]
-    reshard_ranks: Number                       # after forward fully_shard divides weights among N ranks; 0: among all [0]
-    reshard_root: YesNo                         # fully_shard frees the weights outside of layers after forward too, as axolotl has it [no]
-    reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not the last alone [yes]
-    fsdp_units: Text                            # layers, or torchtitan's or accelerate's: ends of the model are units too [layers]
+    reshard_ranks: Number                       # after forward fully_shard shards weights across N ranks; 0: across all [0]
+    reshard_root: YesNo                         # fully_shard also frees the weights outside layers after forward, as in axolotl [no]
+    reshard_after_backward: YesNo               # fully_shard frees weights after each backward, not only the last [yes]
+    fsdp_units: Text                            # FSDP units: layers, or torchtitan's or accelerate's, which also make units of the model's ends [layers]
     fsdp_offload: YesNo                         # fully_shard keeps shards on the host (CPUOffloadPolicy) [no]
     use_orig_params: YesNo                      # FSDP1's optimizer updates original parameters, not flat ones [yes]
     forward_prefetch: YesNo                     # FSDP1 gathers the next layer while one runs forward [no]
     backward_prefetch: Text                     # FSDP1 gathers the next layer of backward: pre, post or none [pre]
     limit_all_gathers: YesNo                    # FSDP1's host waits when two all-gathers are under way [yes]
-    bucket_cap_mb: Number                       # MiB at which a bucket of DDP is closed; 0: 25, the first at 1, as without the argument [0]
+    bucket_cap_mb: Number                       # size of DDP's buckets in MiB; 0: DDP's default, 25 with a first bucket of 1 [0]
     gradient_as_bucket_view: YesNo              # gradients are views of DDP's buckets [no]
     static_graph: YesNo                         # DDP(static_graph=True) [no]
-    find_unused_parameters: YesNo               # DDP(find_unused_parameters=True), as Trainer has it without checkpoints [no]
+    find_unused_parameters: YesNo               # DDP(find_unused_parameters=True), as Trainer sets it without checkpointing [no]
     init_sync: YesNo                            # DDP(init_sync=True): its constructor broadcasts the model [yes]
     zero_optimizer: YesNo                       # each rank of dp=N updates a part (ZeroRedundancyOptimizer) [no]
-    parameters_as_bucket_view: YesNo            # its parameters are views of one buffer a rank [no]
+    parameters_as_bucket_view: YesNo            # its parameters are views of one buffer per rank [no]
     no_sync: YesNo                              # micro-steps before the last do not reduce gradients [no]
     no_all_reduce: YesNo                        # with hsdp, micro-steps before the last reduce among shards, not among copies [no]
     sequence_parallel: YesNo                    # with tensor parallelism, norms and residuals are split by tokens [no]
     loss_parallel: YesNo                        # with tensor parallelism, the loss is split by vocabulary [no]
-    reduce_bucket_size: Number                  # elements of a bucket of gradients of ZeRO [500000000]
+    reduce_bucket_size: Number                  # elements in a gradient bucket of ZeRO [500000000]
     overlap_comm: YesNo                         # ZeRO reduces gradients while backward runs [yes in stage 3]
     contiguous_gradients: YesNo                 # ZeRO copies gradients into a bucket [yes]
-    decay_groups: YesNo                         # ZeRO partitions parameters without weight decay apart, as Trainer has them [no]
-    zero_init: YesNo                            # ZeRO-3 divides the model while it is built (zero.Init) [yes]
+    decay_groups: YesNo                         # ZeRO partitions parameters without weight decay separately, as Trainer groups them [no]
+    zero_init: YesNo                            # ZeRO-3 shards the model while it is built (zero.Init) [yes]
     offload_param: YesNo                        # ZeRO-3 keeps the shards of parameters on the host [no]
-    stage3_prefetch_bucket_size: Number         # elements that ZeRO-3 gathers ahead [50000000]
-    stage3_max_live_parameters: Number          # elements that ZeRO-3 keeps gathered [1000000000]
-    stage3_max_reuse_distance: Number           # ZeRO-3 keeps what is used again within so many elements [1000000000]
-    stage3_param_persistence_threshold: Number  # parameters of at most so many elements stay gathered in ZeRO-3 [100000]
+    stage3_prefetch_bucket_size: Number         # elements that ZeRO-3 prefetches [50000000]
+    stage3_max_live_parameters: Number          # maximum of elements that ZeRO-3 keeps gathered [1000000000]
+    stage3_max_reuse_distance: Number           # ZeRO-3 keeps parameters that are used again within this many elements [1000000000]
+    stage3_param_persistence_threshold: Number  # ZeRO-3 keeps parameters of at most this many elements gathered [100000]
     device: Text                                # a device of `memscope devices`, or cpu [a100-80gb]
     calibration: File                           # a calibration.json from `memscope calibrate` for that device [none]
     prices: File                                # JSON: US dollars per hour by device, e.g. {"h100-80gb": 2.99} [none]
-    mfu: Number                                 # largest share of the peak rate that products and attention reach, e.g. 0.45 [the rates the device reaches]
-    network: Text                               # bandwidth between hosts for each device, in bytes per second, e.g. 50GB [not known]
+    mfu: Number                                 # largest share of the peak rate that matrix products and attention reach, e.g. 0.45 [the rates the device reaches]
+    network: Text                               # bandwidth between hosts per device, in bytes per second, e.g. 50GB [not known]
     torch: Text                                 # version of PyTorch [2.11]
     allocator: Text                             # raw, cuda or cuda-expandable [cuda; raw on cpu]
     max_split_size: Text                        # largest block the allocator splits, e.g. 128MiB, or none [none]
     roundup_power2_divisions: Number            # round sizes to N steps per power of two, or none [none]
-    addresses: Text                             # where the driver puts new segments: up, or down, as on an H200 [up]
+    addresses: Text                             # direction in which the driver places new segments: up, or down as on an H200 [up]
     budget: Text                                # memory the run may use, e.g. 80GiB [all of the device]
 
 
@@ -112,17 +112,17 @@ class AnalyzeOptions(RunOptions, total=False):
     checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
-    format: Text         # only this report: console, json, md, csv, html, svg, ...
-    file: File           # output file of --format; - is standard output
-    output: Outputs      # another report; may be repeated
+    format: Text         # format of the report: console, json, md, csv, html, svg, ...
+    file: File           # file to write it to; - is standard output
+    output: Outputs      # write another report as well; may be repeated
     out: File            # write static_report.json and static_report.md there
     events: File         # write the allocations and frees of a step, one per line
     chart: bool          # draw memory over the step in the console report
     check_with: Text     # run the step in PyTorch without a GPU and compare both
-    python: File         # for --check-with: a Python that has PyTorch [python3]
-    unroll: bool         # one record for every layer, even if layers are equal
+    python: File         # for --check-with: Python program that has PyTorch [python3]
+    unroll: bool         # write one record for every layer, even if layers are equal
     no_advice: bool      # leave out suggestions, which take longer than the rest
-    quiet: bool          # no console report, no messages but errors
+    quiet: bool          # print no console report and no messages except errors
     color: Text          # auto, always or never
     no_color: bool       # the same as --color=never
 
@@ -132,13 +132,13 @@ class PlanOptions(RunOptions, total=False):
     time_limit: Number         # stop after this time with the best plan found [10 with --graph, else none]
     planner: Text              # milp, greedy, rules, uniform or none [milp]
     target: Text               # plan only what this trainer can express, or all trainers [free]
-    curve: bool                # time against budget, from the smallest budget found
+    curve: bool                # plot time against budget, from the smallest budget found
     points: Number             # number of budgets on the curve [24]
-    without: Text              # treatments not to use: checkpoint, selective, offload, tile, chunk [none]
-    allow: Text                # if nothing else fits: host-optimizer, host-parameters; and retries [none]
-    gpu_cost_per_hour: Number  # price of an hour, in any currency [2.50]
+    without: Text              # treatments to leave out: checkpoint, selective, offload, tile, chunk [none]
+    allow: Text                # allow host-optimizer and host-parameters, if nothing else fits, and retries [none]
+    gpu_cost_per_hour: Number  # price per GPU-hour, in any currency [2.50]
     rules_mode: Text           # for --planner rules: conservative, balanced, aggressive [balanced]
-    max_cpu_offload: Text      # for --planner rules: host memory it may use [half of it]
+    max_cpu_offload: Text      # for --planner rules: host memory that it may use [half of it]
     graph: File                # plan checkpoints for the modules in this ModuleInfo file
     world_size: Number         # ranks that share parameters and gradients [1]
     ac_units: Text             # only these modules may be checkpointed [any]
@@ -147,9 +147,9 @@ class PlanOptions(RunOptions, total=False):
     bandwidth: Text            # bytes gathered or scattered per second, for --fsdp [100GB]
     ops: File                  # plan which operators of this SACStats file to save
     memory_budget: Number      # fraction of all operators' memory, from 0 to 1
-    format: Text               # console, json, md or html; a curve also csv or svg
+    format: Text               # console, json, md or html; for a curve also csv or svg
     file: File                 # output file; - is standard output
-    quiet: bool                # no messages but errors
+    quiet: bool                # print no messages except errors
     color: Text                # auto, always or never
     no_color: bool             # the same as --color=never
 
@@ -158,11 +158,11 @@ class FitOptions(RunOptions, total=False):
     checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
-    what: Text           # the largest batch, seq, rank or layers, or the fewest gpus [batch]
+    what: Text           # find the largest batch, seq, rank or layers, or the fewest gpus [batch]
     step: Number         # try only multiples of N [1, for seq 64]
     format: Text         # console, json, md or html
     file: File           # output file; - is standard output
-    quiet: bool          # no messages but errors
+    quiet: bool          # print no messages except errors
     color: Text          # auto, always or never
     no_color: bool       # the same as --color=never
 
@@ -171,9 +171,9 @@ class SweepOptions(RunOptions, total=False):
     runs: File           # CSV: a header of option names, then one run per line; - is standard input [none]
     fit: Text            # find the largest batch, seq, rank or layers that fits, or the fewest gpus, for each point [none]
     step: Number         # for --fit: try only multiples of N [1, for seq 64]
-    frontier: bool       # only rows that fit and are on the Pareto front
+    frontier: bool       # keep only rows that fit and are on the Pareto front
     objectives: Text     # for --frontier: columns to compare rows by [expected_device_bytes,tokens_per_s]
-    shard: Text          # only every N-th point, from the K-th; memscope merge joins shards [1/1]
+    shard: Text          # compute only every N-th point, from the K-th; memscope merge joins the shards [1/1]
     checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
@@ -181,7 +181,7 @@ class SweepOptions(RunOptions, total=False):
     file: File           # output file; csv and jsonl are FILE.part until complete
     resume: bool         # continue after the rows in FILE.part
     jobs: Number         # points computed in parallel [one per processor]
-    quiet: bool          # no progress, no messages but errors
+    quiet: bool          # print no progress and no messages except errors
     color: Text          # auto, always or never
     no_color: bool       # the same as --color=never
 
@@ -201,12 +201,12 @@ class CheckOptions(TypedDict, total=False):
     warn_only: bool    # exit status 0 when a budget is exceeded
     calibration: File  # a calibration.json from calibrate, for budgets of that device
     no_plans: bool     # do not search for a plan that would fit again
-    root: File         # read files only in this folder, links followed [anywhere]
+    root: File         # read files only in this folder, after following links [anywhere]
     jobs: Number       # budgets checked in parallel [one per processor]
     format: Text       # console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus
     file: File         # output file of --format; - is standard output
-    output: Outputs    # another report; may be repeated
-    quiet: bool        # no console report, no messages but errors
+    output: Outputs    # write another report as well; may be repeated
+    quiet: bool        # print no console report and no messages except errors
     color: Text        # auto, always or never
     no_color: bool     # the same as --color=never
 
@@ -221,7 +221,7 @@ class CompareOptions(TypedDict, total=False):
 class CalibrateOptions(TypedDict, total=False):
     format: Text    # console, json, md or html
     file: File      # output file of calibration.json; - is standard output
-    quiet: bool     # write the file only, nothing on the console
+    quiet: bool     # write the file and print nothing on the console
     color: Text     # auto, always or never
     no_color: bool  # the same as --color=never
 
@@ -231,15 +231,15 @@ class CaptureOptions(TypedDict, total=False):
     real: bool            # measure on this machine's GPU
     device_count: Number  # number of such devices [1; with --world up to 8]
     world: Number         # run one rank of N; process groups start without the others
-    rank: Number          # the rank to run, or each in turn [0, or $RANK]
+    rank: Number          # the rank to run, or all, one after the other [0, or $RANK]
     steps: Number         # optimizer steps; the last one is reported [3]
-    answer_loss: Number   # value of losses and norms when they are read back [0]
-    out: File             # directory of runtime_report.json [memscope-capture]
-    time_limit: Number    # stop a program that is still running by then [600]
+    answer_loss: Number   # value that the program reads for losses and norms [0]
+    out: File             # directory to write runtime_report.json to [memscope-capture]
+    time_limit: Number    # stop the program if it still runs after this time [600]
     trace_calls: bool     # list the program's calls of CUDA libraries
     trace: bool           # write runtime_trace.jsonl too, for memscope probe
     no_paths: bool        # name source files without their folders
-    quiet: bool           # no report on the console
+    quiet: bool           # print no report on the console
     color: Text           # auto, always or never
     no_color: bool        # the same as --color=never
 
@@ -269,7 +269,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
-        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
+        ("build", "PLACE", "device; with FSDP meta; with FSDP1 and tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
@@ -401,7 +401,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
-        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
+        ("build", "PLACE", "device; with FSDP meta; with FSDP1 and tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
@@ -499,7 +499,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
-        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
+        ("build", "PLACE", "device; with FSDP meta; with FSDP1 and tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
@@ -610,7 +610,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
-        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
+        ("build", "PLACE", "device; with FSDP meta; with FSDP1 and tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),
@@ -715,7 +715,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("optimizer-in-backward", "YESNO", "no"),
         ("optimizer-device", "PLACE", "device"),
         ("parameter-device", "PLACE", "device"),
-        ("build", "PLACE", "device, of FSDP meta, of FSDP1's tied weights host"),
+        ("build", "PLACE", "device; with FSDP meta; with FSDP1 and tied weights host"),
         ("weight-decay", "X", "0.01 for adamw, else 0"),
         ("accumulate", "N", "1"),
         ("loop", "KIND", "fixed"),

@@ -38,25 +38,25 @@ extern const char ms_every_target[];
       .need = FREE_CHOICE) \
     X("target", "NAME", "plan only what this trainer can express, or all trainers", "free", \
       "Plan for a run", name, AT(target), .choice_at = target_at, .scope = RUN) \
-    X("curve", NULL, "time against budget, from the smallest budget found", NULL, \
+    X("curve", NULL, "plot time against budget, from the smallest budget found", NULL, \
       "Plan for a run", flag, AT(curve), .scope = RUN, .need = BEST_PLANS) \
     X("points", "N", "number of budgets on the curve", "24", \
       "Plan for a run", count, AT(points), .minimum = 2, .maximum = 200, .scope = RUN, \
       .need = A_CURVE) \
     X("without", "LIST", \
-      "treatments not to use: checkpoint, selective, offload, tile, chunk", "none", \
+      "treatments to leave out: checkpoint, selective, offload, tile, chunk", "none", \
       "Plan for a run", bits, AT(without), .choices = techniques, .scope = RUN) \
     X("allow", "LIST", \
-      "if nothing else fits: host-optimizer, host-parameters; and retries", "none", \
+      "allow host-optimizer and host-parameters, if nothing else fits, and retries", "none", \
       "Plan for a run", bits, AT(allowed), .choices = allowances, .scope = RUN, \
       .need = ALLOWANCES) \
-    X("gpu-cost-per-hour", "X", "price of an hour, in any currency", "2.50", \
+    X("gpu-cost-per-hour", "X", "price per GPU-hour, in any currency", "2.50", \
       "Plan for a run", number, AT(gpu_cost_per_hour), .maximum = 1e6, .scope = RUN, \
       .need = ONE_PLAN) \
     X("rules-mode", "NAME", "for --planner rules: conservative, balanced, aggressive", "balanced", \
       "Plan for a run", choice, AT(rules_mode), .choices = rules_modes, .scope = RUN, \
       .need = THE_RULES) \
-    X("max-cpu-offload", "SIZE", "for --planner rules: host memory it may use", "half of it", \
+    X("max-cpu-offload", "SIZE", "for --planner rules: host memory that it may use", "half of it", \
       "Plan for a run", size, AT(max_host_bytes), .default_is_words = true, .scope = RUN, \
       .need = RULES_THAT_OFFLOAD) \
     X("graph", "FILE", "plan checkpoints for the modules in this ModuleInfo file", NULL, \
@@ -67,7 +67,7 @@ extern const char ms_every_target[];
     X("ac-units", "A,B,...", "only these modules may be checkpointed", "any", \
       "Plan for modules", text, AT(ac_units), .default_is_words = true, .scope = MODULES, \
       .need = CHECKPOINTS) \
-    X("fsdp-units", "A,B,...", "modules that are gathered as one", \
+    X("fsdp-units", "A,B,...", "modules that are gathered as a unit", \
       "none", "Plan for modules", text, AT(fsdp_units), .default_is_words = true, .need = UNITS) \
     X("fsdp", NULL, "choose FSDP units instead of checkpoints", NULL, \
       "Plan for modules", flag, AT(fsdp), .scope = MODULES) \

@@ -23,14 +23,14 @@
       "Sweep", largest, AT(fit), .choice_at = largest_at, .default_is_words = true) \
     X("step", "N", "for --fit: try only multiples of N", "1, for seq 64", \
       "Sweep", count, AT(step), .minimum = 1, .default_is_words = true) \
-    X("frontier", NULL, "only rows that fit and are on the Pareto front", NULL, \
+    X("frontier", NULL, "keep only rows that fit and are on the Pareto front", NULL, \
       "Sweep", flag, AT(frontier)) \
     X("objectives", "LIST", \
       "for --frontier: columns to compare rows by", "expected_device_bytes,tokens_per_s", \
       "Sweep", objectives, AT(objectives), \
       .examples = MS_CONFIG_LIST("expected_device_bytes,tokens_per_s", \
                                  "peak_memory_bytes,step_time_ms")) \
-    X("shard", "K/N", "only every N-th point, from the K-th; memscope merge joins shards", "1/1", \
+    X("shard", "K/N", "compute only every N-th point, from the K-th; memscope merge joins the shards", "1/1", \
       "Sweep", share, AT(share)) \
     X("jobs", "N", "points computed in parallel", "one per processor", \
       "Sweep", count, AT(jobs), .minimum = 1, .maximum = MS_ORDERED_MOST_THREADS, \

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 #define MS_RUN_FIELD_LIST(X) \
-    X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
+    X("config", "NAME", "built-in model, config.json, run file, directory, or - for stdin", NULL, \
       "Model", file, AT(config)) \
     X("family", "FILE", "a text that describes a family of models, for model types of your own", "none", \
       "Model", file, AT(family), .default_is_words = true) \
@@ -20,7 +20,7 @@
       "or torchtitan", "none", \
       "Training", file, AT(training_args), .default_is_words = true, .added_after = '\n') \
     X("launch", "TEXT", \
-      "how the training is launched, as one types it, or @FILE, a shell script; nothing is run", NULL, \
+      "the command that launches the training, as typed, or @FILE, a shell script; nothing is run", NULL, \
       "Training", launch, AT(launch), .added_after = ' ') \
     X("ignore-sharding", NULL, \
       "predict one device that holds everything, even if the training arguments shard", NULL, \
@@ -29,14 +29,14 @@
       "keys of the training arguments to treat as harmless to memory, e.g. qat=harmless,rl=harmless", \
       "none", "Training", word, AT(assume), .default_is_words = true) \
     X("assume-version", "LIST", \
-      "versions of frameworks that the training arguments are for, e.g. accelerate=1.10", \
+      "framework versions that the training arguments are for, e.g. accelerate=1.10", \
       "as reports name them", "Training", word, AT(assume_version), .default_is_words = true) \
     X("batch", "N", "sequences per micro-batch", "1", \
       "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
     X("seq", "N", "tokens per sequence", "2048", \
       "Training", tokens, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "seq") \
-    X("source-length", "N", "tokens per sequence of the encoder, for models that also have a decoder", \
+    X("source-length", "N", "tokens per sequence of the encoder, for encoder-decoder models", \
       "same as --seq", \
       "Training", tokens, AT(run.source_tokens), .minimum = 2, .maximum = 1 << 24, \
       .default_is_words = true, .report = "source_length", .show_report = show_source) \
@@ -46,7 +46,7 @@
       "Training", choice, AT(run.padding.given), .choices = ms_padding_names, .report = "padding", \
       .show_report = show_padding) \
     X("documents", "N", \
-      "documents that are packed into a row and kept apart by their positions, as TRL packs, or none", \
+      "documents packed into a row and kept apart by their positions, as TRL packs them, or none", \
       "none", \
       "Training", some, AT(run.documents), .minimum = 2, .maximum = 1 << 24, \
       .report = "documents", .show_report = show_documents) \
@@ -83,9 +83,9 @@
       "Training", choice, AT(run.parameter_device), .choices = ms_place_names, \
       .report = "parameter_device") \
     X("build", "PLACE", \
-      "where the model is built: device, or host, from where it moves, host-base, the adapter on " \
-      "the device, device-map, loaded there; FSDP's also meta, or broadcast by rank 0", \
-      "device, of FSDP meta, of FSDP1's tied weights host", "Training", choice, \
+      "where the model is built: device; host, from where it moves; host-base, with the adapter on " \
+      "the device; device-map, loaded onto it; with FSDP also meta, or broadcast by rank 0", \
+      "device; with FSDP meta; with FSDP1 and tied weights host", "Training", choice, \
       AT(run.parallel.build), .choices = ms_build_names, .default_is_words = true, \
       .report = "build", .show_report = ms_show_build) \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", \
@@ -95,18 +95,18 @@
       "Training", count, AT(run.training.accumulate), .minimum = 1, .maximum = 1 << 12, \
       .report = "accumulate") \
     X("loop", "KIND", \
-      "the loop around the step: fixed (one batch stays), loader (a batch for each micro-step) or " \
+      "loop around the step: fixed (one batch stays), loader (a new batch for each micro-step) or " \
       "trainer (transformers' Trainer)", "fixed", \
       "Training", choice, AT(run.training.loop), .choices = ms_loop_names, .report = "loop", \
       .show_report = show_loop) \
     X("loss", "KIND", \
-      "head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, without logits of all " \
-      "tokens), cut-cross-entropy (kernels that make no logits) or torchtune (in eight pieces, whose " \
-      "log-probabilities stay)", "model", \
+      "head and loss: the model's own, trl (TRL's SFTTrainer: in tiles, never all " \
+      "logits), cut-cross-entropy (kernels that make no logits) or torchtune (in eight pieces, whose " \
+      "log-probabilities are kept)", "model", \
       "Training", choice, AT(run.training.loss), .choices = ms_loss_names, .report = "loss", \
       .show_report = show_loss) \
     X("labels", "N", \
-      "tokens of a micro-batch that have a label, for --loss trl or cut-cross-entropy (none: all that may have one)", \
+      "tokens of a micro-batch that have a label, for --loss trl or cut-cross-entropy (none: as many as possible)", \
       "none", \
       "Training", some, AT(run.training.labels), .minimum = 1, .maximum = (uint64_t)1 << 40, \
       .report = "labels", .show_report = show_labels) \
@@ -116,7 +116,7 @@
       .synonyms = types, .report = "grad_accumulation_dtype") \
     X("clip", "X", "maximum gradient norm, or none", "none", \
       "Training", above, AT(run.training.clip_norm), .report = "clip") \
-    X("label-smoothing", "X", "label smoothing of Trainer's loss, 0 to 1", "0", \
+    X("label-smoothing", "X", "label smoothing in Trainer's loss, 0 to 1", "0", \
       "Training", number, AT(run.training.label_smoothing), .maximum = 1, .report = "label_smoothing") \
     X("liger", "NAMES", "Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss", "none", \
       "Training", liger, AT(run.liger), .report = "liger", .show_report = show_liger, \
@@ -128,7 +128,7 @@
     X("empty-cache-steps", "N", "empty the allocator's cache every N-th step, or none", "none", \
       "Training", some, AT(run.training.empty_cache_steps), .minimum = 1, .maximum = UINT32_MAX, \
       .report = "empty_cache_steps") \
-    X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none", \
+    X("eval-batch", "N", "sequences per batch in an evaluation between steps, or none", "none", \
       "Training", some, AT(run.training.eval_batch), .minimum = 1, .maximum = 1 << 20, \
       .report = "eval_batch") \
     X("eval-logits", "N", "batches of logits that an evaluation keeps on the device, or none", "none", \
@@ -152,7 +152,7 @@
       "Training", type, AT(adapter_dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
       .default_is_words = true) \
     X("quantize", "KIND", \
-      "type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block", \
+      "quantised type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block", \
       "as in the config", \
       "Training", quantize, AT(run.quantization), .default_is_words = true, .report = "quantize", \
       .show_report = show_quantize, \
@@ -185,14 +185,14 @@
       "pp=4,schedule=1f1b,microbatches=8 (pipeline)", "none", \
       "Several ranks", layout, AT(run.parallel.layout), .report = "parallel", \
       .show_report = ms_show_parallel, .examples = MS_CONFIG_LIST("none", "dp=8", "fsdp=8", "hsdp=2x8", "fsdp1=8", "hsdp1=2x8", "tp=4", "tp=2,fsdp=4", "cp=4", "cp=4,fsdp=2", "zero=2,dp=8", "pp=4,schedule=gpipe,microbatches=8", "pp=2,schedule=interleaved,microbatches=4,stages_per_rank=2", "pp=4,microbatches=8,fsdp=8", "pp=16,microbatches=32,tp=8")) \
-    X("world", "N", "ranks in all, for training arguments that do not say how many", \
+    X("world", "N", "total number of ranks, for training arguments that do not state it", \
       "as in the arguments", \
       "Several ranks", count, AT(world), .minimum = 1, .maximum = MS_MOST_RANKS, \
       .default_is_words = true) \
-    X("rank", "N|worst|all", "the rank that is predicted, from 0; the one that needs most; or that one and a table", "worst", \
+    X("rank", "N|worst|all", "the rank to predict, from 0; worst, the one that needs the most; or all, that one and a table", "worst", \
       "Several ranks", rank, AT(run.parallel.choice), .maximum = MS_MOST_RANKS, \
       .default_is_words = true, .report = "rank", .show_report = ms_show_rank) \
-    X("load-dtype", "TYPE", "type of the weights when FSDP1 divides them, before the parts are cast", \
+    X("load-dtype", "TYPE", "type of the weights when FSDP1 shards them, before the shards are cast", \
       "that of the weights", \
       "Several ranks", type, AT(run.parallel.load_dtype), .choices = ms_dtype_weight_names, \
       .synonyms = types, .default_is_words = true, .report = "load_dtype", \
@@ -210,20 +210,20 @@
       "yes", \
       "Several ranks", answer, AT(reshards), .report = "reshard_after_forward", \
       .show_report = ms_show_reshards) \
-    X("reshard-ranks", "N", "after forward fully_shard divides weights among N ranks; 0: among all", \
+    X("reshard-ranks", "N", "after forward fully_shard shards weights across N ranks; 0: across all", \
       "0", "Several ranks", count, AT(run.parallel.reshard_ranks), \
       .maximum = MS_MOST_RANKS, .report = "reshard_ranks", \
       .show_report = ms_show_reshard_ranks) \
     X("reshard-root", "YESNO", \
-      "fully_shard frees the weights outside of layers after forward too, as axolotl has it", \
+      "fully_shard also frees the weights outside layers after forward, as in axolotl", \
       "no", "Several ranks", answer, AT(run.parallel.reshards_root), .report = "reshard_root", \
       .show_report = ms_show_reshards_root) \
     X("reshard-after-backward", "YESNO", \
-      "fully_shard frees weights after each backward, not the last alone", "yes", \
+      "fully_shard frees weights after each backward, not only the last", "yes", \
       "Several ranks", answer, AT(reshards_after_backward), \
       .report = "reshard_after_backward", .show_report = ms_show_reshards_after_backward) \
     X("fsdp-units", "NAME", \
-      "layers, or torchtitan's or accelerate's: ends of the model are units too", "layers", \
+      "FSDP units: layers, or torchtitan's or accelerate's, which also make units of the model's ends", "layers", \
       "Several ranks", choice, AT(run.parallel.units), .choices = ms_fsdp_unit_names, \
       .report = "fsdp_units", .show_report = ms_show_fsdp_units) \
     X("fsdp-offload", "YESNO", "fully_shard keeps shards on the host (CPUOffloadPolicy)", "no", \
@@ -242,7 +242,7 @@
     X("limit-all-gathers", "YESNO", "FSDP1's host waits when two all-gathers are under way", "yes", \
       "Several ranks", answer, AT(run.parallel.limits_all_gathers), \
       .report = "limit_all_gathers", .show_report = ms_show_limits) \
-    X("bucket-cap-mb", "N", "MiB at which a bucket of DDP is closed; 0: 25, the first at 1, as without the argument", "0", \
+    X("bucket-cap-mb", "N", "size of DDP's buckets in MiB; 0: DDP's default, 25 with a first bucket of 1", "0", \
       "Several ranks", count, AT(run.parallel.bucket_cap_mb), .maximum = 1 << 20, \
       .report = "bucket_cap_mb", .show_report = ms_show_bucket_cap) \
     X("gradient-as-bucket-view", "YESNO", "gradients are views of DDP's buckets", "no", \
@@ -252,7 +252,7 @@
       "Several ranks", answer, AT(run.parallel.has_static_graph), .report = "static_graph", \
       .show_report = ms_show_static_graph) \
     X("find-unused-parameters", "YESNO", \
-      "DDP(find_unused_parameters=True), as Trainer has it without checkpoints", "no", \
+      "DDP(find_unused_parameters=True), as Trainer sets it without checkpointing", "no", \
       "Several ranks", answer, AT(run.parallel.finds_unused), .report = "find_unused_parameters", \
       .show_report = ms_show_finds_unused) \
     X("init-sync", "YESNO", "DDP(init_sync=True): its constructor broadcasts the model", "yes", \
@@ -261,7 +261,7 @@
     X("zero-optimizer", "YESNO", "each rank of dp=N updates a part (ZeroRedundancyOptimizer)", "no", \
       "Several ranks", answer, AT(run.parallel.has_zero_optimizer), .report = "zero_optimizer", \
       .show_report = ms_show_zero_optimizer) \
-    X("parameters-as-bucket-view", "YESNO", "its parameters are views of one buffer a rank", "no", \
+    X("parameters-as-bucket-view", "YESNO", "its parameters are views of one buffer per rank", "no", \
       "Several ranks", answer, AT(run.parallel.has_parameter_views), \
       .report = "parameters_as_bucket_view", .show_report = ms_show_parameter_views) \
     X("no-sync", "YESNO", "micro-steps before the last do not reduce gradients", "no", \
@@ -278,7 +278,7 @@
     X("loss-parallel", "YESNO", "with tensor parallelism, the loss is split by vocabulary", "no", \
       "Several ranks", answer, AT(run.parallel.splits_loss), .report = "loss_parallel", \
       .show_report = ms_show_splits_loss) \
-    X("reduce-bucket-size", "N", "elements of a bucket of gradients of ZeRO", "500000000", \
+    X("reduce-bucket-size", "N", "elements in a gradient bucket of ZeRO", "500000000", \
       "Several ranks", count, AT(run.parallel.zero.reduce_bucket_size), .minimum = 1, \
       .maximum = UINT32_MAX, .report = "reduce_bucket_size", .show_report = ms_show_zero_bucket) \
     X("overlap-comm", "YESNO", "ZeRO reduces gradients while backward runs", "yes in stage 3", \
@@ -288,30 +288,30 @@
       "Several ranks", answer, AT(run.parallel.zero.contiguous_gradients), \
       .report = "contiguous_gradients", .show_report = ms_show_zero_contiguous) \
     X("decay-groups", "YESNO", \
-      "ZeRO partitions parameters without weight decay apart, as Trainer has them", "no", \
+      "ZeRO partitions parameters without weight decay separately, as Trainer groups them", "no", \
       "Several ranks", answer, AT(run.parallel.zero.has_decay_groups), .report = "decay_groups", \
       .show_report = ms_show_decay_groups) \
-    X("zero-init", "YESNO", "ZeRO-3 divides the model while it is built (zero.Init)", "yes", \
+    X("zero-init", "YESNO", "ZeRO-3 shards the model while it is built (zero.Init)", "yes", \
       "Several ranks", answer, AT(run.parallel.zero.init), .report = "zero_init", \
       .show_report = ms_show_zero_init) \
     X("offload-param", "YESNO", "ZeRO-3 keeps the shards of parameters on the host", "no", \
       "Several ranks", answer, AT(run.parallel.zero.offloads_parameters), \
       .report = "offload_param", .show_report = ms_show_offload_param) \
-    X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 gathers ahead", "50000000", \
+    X("stage3-prefetch-bucket-size", "N", "elements that ZeRO-3 prefetches", "50000000", \
       "Several ranks", count, AT(run.parallel.zero.prefetch_bucket_size), \
       .maximum = UINT32_MAX, .report = "stage3_prefetch_bucket_size", \
       .show_report = ms_show_zero_prefetch) \
-    X("stage3-max-live-parameters", "N", "elements that ZeRO-3 keeps gathered", "1000000000", \
+    X("stage3-max-live-parameters", "N", "maximum of elements that ZeRO-3 keeps gathered", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_live_parameters), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_max_live_parameters", \
       .show_report = ms_show_zero_live) \
     X("stage3-max-reuse-distance", "N", \
-      "ZeRO-3 keeps what is used again within so many elements", "1000000000", \
+      "ZeRO-3 keeps parameters that are used again within this many elements", "1000000000", \
       "Several ranks", count, AT(run.parallel.zero.max_reuse_distance), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_max_reuse_distance", \
       .show_report = ms_show_zero_reuse) \
     X("stage3-param-persistence-threshold", "N", \
-      "parameters of at most so many elements stay gathered in ZeRO-3", "100000", \
+      "ZeRO-3 keeps parameters of at most this many elements gathered", "100000", \
       "Several ranks", count, AT(run.parallel.zero.param_persistence_threshold), \
       .maximum = UINT64_C(1) << 53, .report = "stage3_param_persistence_threshold", \
       .show_report = ms_show_zero_threshold) \
@@ -324,11 +324,11 @@
     X("prices", "FILE", "JSON: US dollars per hour by device, e.g. {\"h100-80gb\": 2.99}", "none", \
       "Device", file, AT(prices), .default_is_words = true, .detail = "usd_per_hour", \
       .show_detail = show_price) \
-    X("mfu", "X", "largest share of the peak rate that products and attention reach, e.g. 0.45", \
+    X("mfu", "X", "largest share of the peak rate that matrix products and attention reach, e.g. 0.45", \
       "the rates the device reaches", \
       "Device", part, AT(mfu), .minimum = 0.001, .maximum = 1, .default_is_words = true, \
       .report = "mfu", .show_report = show_mfu) \
-    X("network", "RATE", "bandwidth between hosts for each device, in bytes per second, e.g. 50GB", "not known", \
+    X("network", "RATE", "bandwidth between hosts per device, in bytes per second, e.g. 50GB", "not known", \
       "Device", size, AT(network), .minimum = 1, .default_is_words = true, .report = "network", \
       .show_report = show_network) \
     X("torch", "X.Y", "version of PyTorch", "2.11", \
@@ -342,7 +342,7 @@
     X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none", "none", \
       "Device", power, AT(run.allocator.roundup_power2_divisions), .minimum = 1, .maximum = 1024, \
       .detail = "roundup_power2_divisions") \
-    X("addresses", "NAME", "where the driver puts new segments: up, or down, as on an H200", "up", \
+    X("addresses", "NAME", "direction in which the driver places new segments: up, or down as on an H200", "up", \
       "Device", choice, AT(run.allocator.addresses), .choices = ms_address_order_names, \
       .report = "addresses", .show_report = show_addresses) \
     X("budget", "SIZE", "memory the run may use, e.g. 80GiB", "all of the device", \

@@ -33,7 +33,7 @@
       "Inference", file, AT(family), .default_is_words = true) \
     X("families", "DIR", "a folder of such texts, named MODEL_TYPE.family", "$MEMSCOPE_FAMILIES, or memscope/families of the user's settings", \
       "Inference", file, AT(families), .default_is_words = true) \
-    X("gpu-layers", "N", "layers on the device; the output head counts as one layer", "all", \
+    X("gpu-layers", "N", "number of layers on the device; the output head counts as one layer", "all", \
       "Inference", count, AT(gpu_layers), .maximum = 1 << 20, .default_is_words = true, \
       .scope = MS_INFER_OF_LLAMA_CPP | MS_INFER_OF_HF) \
     X("ctx-size", "N", "cache cells for all sequences together, as -c of llama.cpp; 0: the model's context", "context x concurrency", \
@@ -75,16 +75,16 @@
     X("flash-attn", "WHEN", "flash attention: auto, on or off", "auto", \
       "llama.cpp", choice, AT(llama.flash_attention), .choices = ms_llama_flash_names, \
       .scope = MS_INFER_OF_LLAMA_CPP) \
-    X("kv-unified", "YES", "all sequences share one cache", "no", \
+    X("kv-unified", "YES", "share one cache between all sequences", "no", \
       "llama.cpp", answer, AT(llama.kv_unified), \
       .scope = MS_INFER_OF_LLAMA_CPP) \
-    X("swa-full", "YES", "layers with a sliding window cache the whole context", "no", \
+    X("swa-full", "YES", "cache the whole context in layers with a sliding window", "no", \
       "llama.cpp", answer, AT(llama.swa_full), \
       .scope = MS_INFER_OF_LLAMA_CPP) \
-    X("kv-offload", "YES", "the cache of a layer is on the device of the layer", "yes", \
+    X("kv-offload", "YES", "keep each layer's cache on the device of the layer", "yes", \
       "llama.cpp", answer, AT(llama.kv_offload), \
       .scope = MS_INFER_OF_LLAMA_CPP) \
-    X("op-offload", "YES", "large matrix products of layers on the host run on the device", "yes", \
+    X("op-offload", "YES", "run large matrix products of layers on the host on the device", "yes", \
       "llama.cpp", answer, AT(llama.op_offload), \
       .scope = MS_INFER_OF_LLAMA_CPP) \
     X("outputs", "N", "maximum tokens per call that need logits", "batch-size", \
@@ -116,7 +116,7 @@
     X("cache-group", "N", "elements that share a scale in the quanto cache", "64", \
       "hf", tokens, AT(hf.cache_group), .minimum = 1, .maximum = 1 << 20, \
       .scope = MS_INFER_OF_HF) \
-    X("residual-length", "N", "tokens that the quanto cache packs at a time", "128", \
+    X("residual-length", "N", "number of tokens that the quanto cache packs at a time", "128", \
       "hf", tokens, AT(hf.residual_length), .minimum = 1, .maximum = 1 << 28, \
       .scope = MS_INFER_OF_HF) \
     X("loop", "NAME", "loop that calls the model for each token: forward (your own) or generate", "forward", \
@@ -142,7 +142,7 @@
     X("allocator", "NAME", "cuda or cuda-expandable", "cuda", \
       "hf", word, AT(hf.allocator), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
-    X("addresses", "NAME", "where the driver puts new segments: up, or down, as on an H200", "up", \
+    X("addresses", "NAME", "direction in which the driver places new segments: up, or down as on an H200", "up", \
       "hf", word, AT(hf.addresses), .default_is_words = true, \
       .scope = MS_INFER_OF_HF) \
     X("vllm-version", "NAME", "vLLM version to follow: 0.20.2 or 0.25.1", "0.25.1", \
