@@ -126,7 +126,7 @@ memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb --format js
 grep -q peak_memory_bytes report.json
 test "$(memscope sweep gpt2 --batch 1:3 --format csv | wc -l)" -eq 4
 fails memscope capture -- true 2> said
-grep -qx "memscope: found no Python process of true to follow, nor a use of CUDA; it exited with status 0" said
+grep -qx "memscope: found no Python process of true to follow and no use of CUDA; it exited with status 0" said
 sudo apt-get install -qq python3 > /dev/null
 fails memscope capture -- python3 -c "import torch" 2> said
 cat said

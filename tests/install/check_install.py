@@ -45,8 +45,8 @@ def check_layout(folder, layout):
     make("install", f"DESTDIR={folder}", *variables)
     program = f"{folder}/{home}/memscope"
     out = f"{folder}/out"
-    for words, said in ((["true"], "memscope: found no Python process of true to follow, nor a use of CUDA; it exited with status 0\n"),
-                        ([sys.executable, "-I", "-S", "-c", "0"], "to follow, nor a use of CUDA; it exited"),
+    for words, said in ((["true"], "memscope: found no Python process of true to follow and no use of CUDA; it exited with status 0\n"),
+                        ([sys.executable, "-I", "-S", "-c", "0"], "to follow and no use of CUDA; it exited"),
                         ([sys.executable, "-S", "-c", "import sitecustomize"], "torch")):
         ran = subprocess.run([program, "capture", "--out", out, "--", *words], capture_output=True, text=True,
                              env={**os.environ, "LSAN_OPTIONS": "detect_leaks=0"}, check=False)

@@ -28,7 +28,7 @@ static const struct outcome {
     {"ready", NULL, MS_OK},
     {"served", NULL, MS_OK},
     {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
-    {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
+    {"failed", "the program failed before it finished its steps", MS_ERR_USAGE},
     {modules, NULL, MS_OK},
     {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
     {"no_device", "the program ended without using the device: it does not ask for \"cuda\"",
@@ -128,7 +128,7 @@ static ms_status explain(const ms_cli_attempt *a, const ms_cli_ending *ending, c
     if (ending->interrupted)
         return ms_cli_fail(err, MS_ERR_STOPPED, "the capture was interrupted: the program %s", how);
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "found no Python process of %.80s to follow, nor a use of CUDA; it %s",
+                       "found no Python process of %.80s to follow and no use of CUDA; it %s",
                        program, how);
 }
 
@@ -150,7 +150,7 @@ static ms_cli_ledger_ending end_of(const ms_cli_ledger *l, const ms_cli_ending *
                  (unsigned long long)request->seconds);
     if (lacks_pools)
         snprintf(how, MS_CLI_HOW_BYTES,
-                 "asks for memory pools of the driver (%s), which are not covered",
+                 "asks for the driver's memory pools (%s), which are not supported",
                  l->uncovered_pool);
     return (ms_cli_ledger_ending){
         .outcome = has_failed    ? (l->refused_device >= 0 ? "out_of_memory" : "crashed")

@@ -208,22 +208,26 @@ static void write_phases(FILE *out, const ms_cli_ledger *l)
 static void write_notes(FILE *out, const ms_cli_ledger *l, const ms_cli_ledger_ending *e,
                         const ms_cli_capture_request *request)
 {
-    fputs(" \"notes\": [\n  \"without what the driver keeps for itself: CUDA's context and the "
-          "code of kernels\"",
+    fputs(" \"notes\": [\n"
+          "  \"memory that the driver keeps for itself, CUDA's context and kernel code, is not "
+          "included\"",
           out);
     if (e->was_running && e->how)
         fprintf(out, ",\n  \"the program %s\"", e->how);
     if (request->traces_calls || request->writes_trace)
-        fputs(",\n  \"a trace and a list of calls are only made of programs with PyTorch\"", out);
+        fputs(",\n"
+              "  \"a trace and a list of calls are written only for programs that use PyTorch\"",
+              out);
     if (l->processes > 1)
         fprintf(out,
-                ",\n  \"%" PRIu64
-                " processes used the device; the figures are those of the one that used most\"",
+                ",\n"
+                "  \"%" PRIu64
+                " processes used the device; the figures are those of the one that used the most\"",
                 l->processes);
     if (l->has_pools)
-        fputs(",\n  \"memory of cudaMallocAsync is counted as if the program had it to itself; "
-              "what the "
-              "driver's pool holds is not known\"",
+        fputs(",\n"
+              "  \"memory from cudaMallocAsync is counted as the program uses it; how much the "
+              "driver's pool keeps is not known\"",
               out);
     if (l->refused_device >= 0 && strcmp(e->outcome, "out_of_memory") != 0)
         fprintf(out,

@@ -131,10 +131,9 @@ ms_status ms_cli_check_program(const char *name, bool takes_library, ms_error *e
     if (!look_at(name, &e))
         return MS_OK;
     if (e.is_privileged)
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "%.150s is set-uid or set-gid: the system allows nothing to be "
-                           "preloaded into it",
-                           e.path);
+        return ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "%.150s is set-uid or set-gid: the system does not preload libraries into it", e.path);
     if (takes_library && e.is_elf && e.is_foreign)
         return ms_cli_fail(err, MS_ERR_USAGE,
                            "%.150s is a %s-bit program: the null device cannot be loaded into it",
@@ -210,16 +209,16 @@ static ms_status find_places(places *p, ms_error *err)
     *strrchr(home, '/') = '\0';
     if (!find(home, library_folders, "libmemscope_null.so", p->library_folder))
         return ms_cli_fail(err, MS_ERR_IO,
-                           "libmemscope_null.so is neither in nulldevice nor in ../lib/memscope of "
-                           "the folder of memscope");
+                           "libmemscope_null.so is neither in nulldevice nor in ../lib/memscope, "
+                           "seen from memscope's folder");
     if (!find(home, python_folders, "sitecustomize.py", p->python))
         return ms_cli_fail(err, MS_ERR_IO,
-                           "the package memscope_torch is not in ../share/memscope/python of the "
-                           "folder of memscope");
+                           "the package memscope_torch is not in ../share/memscope/python, seen "
+                           "from memscope's folder");
     if (strpbrk(p->library_folder, ": ;"))
         return ms_cli_fail(err, MS_ERR_IO,
-                           "the loader takes no libraries from a folder with spaces or colons in "
-                           "its name: %.150s",
+                           "the system cannot preload a library from a folder with spaces or "
+                           "colons in its name: %.150s",
                            p->library_folder);
     snprintf(p->library, sizeof p->library, "%.4000s/libmemscope_null.so", p->library_folder);
     return MS_OK;
@@ -358,7 +357,7 @@ void ms_cli_describe(const ms_cli_ending *ending, const ms_cli_capture_request *
         snprintf(how, MS_CLI_HOW_BYTES, "was not ready to serve after %llu s (--time-limit)",
                  (unsigned long long)request->seconds);
     else if (ending->timed_out)
-        snprintf(how, MS_CLI_HOW_BYTES, "took no %llu optimizer steps in %llu s",
+        snprintf(how, MS_CLI_HOW_BYTES, "did not take %llu optimizer steps in %llu s",
                  (unsigned long long)request->steps, (unsigned long long)request->seconds);
     else if (ending->interrupted)
         snprintf(how, MS_CLI_HOW_BYTES, "was sent signal %d (%.40s)", ending->interrupted,

@@ -149,7 +149,8 @@ static void say_rank(const run *r, const ms_rank *rank)
     if (r->attempt->settings->quiet)
         return;
     if (waits(r, rank->rank))
-        fprintf(stderr, "rank %" PRIu64 " of %" PRIu64 ": waits for objects of another rank\n",
+        fprintf(stderr,
+                "rank %" PRIu64 " of %" PRIu64 ": is waiting for objects from another rank\n",
                 rank->rank, r->world);
     else if (rank->has_figures)
         fprintf(stderr, "rank %" PRIu64 " of %" PRIu64 ": peak %" PRIu64 " bytes in %s\n",

@@ -108,7 +108,7 @@ int ms_cli_capture_program(const ms_cli_settings *s, ms_error *err)
     const char *out = s->directory ? s->directory : default_out;
     bool kept = false;
     if (!s->program || !s->program[0])
-        ms_cli_fail(err, MS_ERR_USAGE, "no program: capture -- python train.py");
+        ms_cli_fail(err, MS_ERR_USAGE, "name a program to run: capture -- python train.py");
     else
         run(s, out, &kept, err);
     int code = err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);

@@ -36,17 +36,17 @@ static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error 
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", .apply = ms_cli_set_format},
+    {"format",   0,   "NAME",     "format of the report: console, json, md, csv, html, svg, ...", .apply = ms_cli_set_format},
     {"file",     'o', "FILE",     "output file of --format; - is standard output", MS_CLI_PATH(file)},
-    {"output",   0,   "FMT=FILE", "another report; may be repeated", .apply = ms_cli_add_output},
+    {"output",   0,   "FMT=FILE", "write another report as well; may be repeated", .apply = ms_cli_add_output},
     {"out",      0,   "DIR",      "write static_report.json and static_report.md there", MS_CLI_TEXT(directory, "a directory")},
     {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line", MS_CLI_PATH(events)},
     {"chart",    0,   NULL,       "draw memory over the step in the console report", MS_CLI_FLAG(chart)},
     {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", .apply = set_check_with},
-    {"python",   0,   "FILE",     "for --check-with: a Python that has PyTorch [python3]", MS_CLI_TEXT(python, "a program")},
-    {"unroll",   0,   NULL,       "one record for every layer, even if layers are equal", MS_CLI_FLAG(unroll)},
+    {"python",   0,   "FILE",     "for --check-with: Python program that has PyTorch [python3]", MS_CLI_TEXT(python, "a program")},
+    {"unroll",   0,   NULL,       "write one record for every layer, even if layers are equal", MS_CLI_FLAG(unroll)},
     {"no-advice", 0,  NULL,       "leave out suggestions, which take longer than the rest", MS_CLI_FLAG(no_advice)},
-    {"quiet",    'q', NULL,       "no console report, no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,       "print no console report and no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -214,7 +214,8 @@ static ms_status check_for_comparison(const char *format, const char *path, ms_e
         return MS_OK;
     return ms_cli_fail(
         err, MS_ERR_USAGE,
-        "--check-with prints a comparison to standard output: %.40s cannot go there too", format);
+        "--check-with prints a comparison to standard output, so %.40s cannot go there too",
+        format);
 }
 
 /* What is printed for programs stands alone. */
@@ -240,9 +241,10 @@ static ms_status check_for_devices(const ms_cli_settings *s, ms_error *err)
                           : s->unroll              ? "unroll"
                           : s->chart               ? "chart"
                                                    : NULL;
-    return refused ? ms_cli_fail(err, MS_ERR_USAGE, "--%s is for one device, not for --device %s",
-                                 refused, s->devices)
-                   : MS_OK;
+    return refused
+               ? ms_cli_fail(err, MS_ERR_USAGE, "--%s works with one device, not with --device %s",
+                             refused, s->devices)
+               : MS_OK;
 }
 
 static int analyze_on_devices(const ms_cli_settings *s, ms_error *err)
@@ -285,16 +287,17 @@ static const char *const examples[] = {
     "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
     "a Hugging Face config.json, or the directory that holds it",
     "memscope analyze --device l4 -- torchrun --nproc_per_node 2 train.py --config sft.yaml",
-    "a training as it is launched; the words are read, nothing is run",
+    "a training as it is launched; it is read as typed, and nothing is run",
     "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
     "one report in a file; exit status 1 when the step does not fit 24 GiB",
     NULL,
 };
 
-static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
-                               "(tight); of several devices,\n"
-                               "      one of them\n  1   it does not fit\n"
-                               "  4   unknown: settings that are not predicted decide\n";
+static const char outcomes[] =
+    "  0   the step fits --budget or else the device, even if only just (tight); with several\n"
+    "      devices, it fits at least one of them\n"
+    "  1   it does not fit\n"
+    "  4   unknown: the answer depends on settings that are not predicted\n";
 
 const ms_cli_command ms_cli_analyze = {
     .name = "analyze",

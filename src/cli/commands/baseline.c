@@ -15,11 +15,11 @@
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"update",    0,   NULL,       "write baselines that are missing or not current", MS_CLI_FLAG(update)},
+    {"update",    0,   NULL,       "write baselines that are missing or out of date", MS_CLI_FLAG(update)},
     {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]", MS_CLI_TEXT(config, "a file")},
     {"root",      0,   "DIR",      "read and write files only in this folder [read anywhere, write beside the budgets]", MS_CLI_TEXT(root, "a folder")},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]", .apply = ms_cli_set_jobs},
-    {"quiet",     'q', NULL,       "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",     'q', NULL,       "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_HELP_ROW,
 };
 /* clang-format on */
@@ -130,8 +130,8 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const char outcomes[] = "  0   all are current, or were written\n"
-                               "  1   one is missing or not current\n";
+static const char outcomes[] = "  0   all are up to date, or were written\n"
+                               "  1   one is missing or out of date\n";
 
 const ms_cli_command ms_cli_baseline = {
     .name = "baseline",

@@ -29,7 +29,7 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
     {"file",     'o', "FILE", "output file of calibration.json; - is standard output", MS_CLI_PATH(file)},
-    {"quiet",    'q', NULL,   "write the file only, nothing on the console", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,   "write the file and print nothing on the console", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -45,13 +45,16 @@ static const ms_cli_grammar grammar = {
         "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
         "measures reserved memory; the context, times and links come from a FILE.csv, or from the\n"
         "device_links.json of probe --links.\n"
-        "\nColumns of a FILE.csv, in any order; told is predicted, empty or 0 is not measured:\n"
+        "\n"
+        "Columns of FILE.csv, in any order; told_ means predicted, and an empty cell or 0 means\n"
+        "that nothing was measured:\n"
         "  name, device                  of the device table, the same in all lines\n"
         "  told_reserved_bytes, measured_reserved_bytes\n"
-        "  measured_device_bytes         what the device showed: the context is the rest\n"
+        "  measured_device_bytes         use shown by the device; the context is what exceeds "
+        "reserved\n"
         "  told_product_ms, told_attention_ms, told_other_ms\n"
         "                                times.roofline_ms of the static report\n"
-        "  told_copy_ms, measured_ms     copies that are waited for; the step\n"
+        "  told_copy_ms, measured_ms     waiting for copies, predicted; the step, measured\n"
         "  host_link_gb_per_s, peer_link_gb_per_s\n",
 };
 
@@ -126,9 +129,9 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
     ms_calibrator *c = ms_calibrator_create();
     ms_status status = c ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
     if (status == MS_OK && s->path_count == 0)
-        status =
-            ms_cli_fail(err, MS_ERR_USAGE,
-                        "no points given: calibrate runtime_report.json... -o calibration.json");
+        status = ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "no points were given: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
         status = add_word(c, s->paths[i], err);
     for (size_t i = 0; !s->quiet && status == MS_OK && ms_calibrator_note(c, i); i++)
@@ -150,9 +153,9 @@ static const char *const examples[] = {
     "memscope calibrate runs/*/runtime_report.json -o calibration.json",
     "workspaces and margin from capture --real reports, each beside its static_report.json",
     "memscope calibrate points.csv -o calibration.json",
-    "context, times and links as well, if it has columns for them",
+    "also the context, times and links, if it has columns for them",
     "memscope calibrate device_links.json -o calibration.json",
-    "what memscope probe --links measured: links, rates of operators, the context",
+    "the links, operator rates and context that memscope probe --links measured",
     "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
     "a prediction that uses it",
     NULL,

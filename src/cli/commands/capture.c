@@ -57,15 +57,15 @@ static const ms_cli_option options[] = {
     {"real",       0,   NULL,      "measure on this machine's GPU", MS_CLI_FLAG(is_real)},
     {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]", MS_CLI_NUMBER(device_count, MOST_DEVICES)},
     {"world",      0,   "N",       "run one rank of N; process groups start without the others", MS_CLI_NUMBER(ranks, MOST_RANKS)},
-    {"rank",       0,   "R|all",   "the rank to run, or each in turn [0, or $RANK]", .apply = set_rank},
+    {"rank",       0,   "R|all",   "the rank to run, or all, one after the other [0, or $RANK]", .apply = set_rank},
     {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]", MS_CLI_NUMBER(step, 1000000)},
-    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", .apply = set_loss},
-    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]", MS_CLI_TEXT(directory, "a directory")},
-    {"time-limit", 0,   "SECONDS", "stop a program that is still running by then [600]", MS_CLI_NUMBER(seconds, 1000000)},
+    {"answer-loss", 0,  "X",       "value that the program reads for losses and norms [0]", .apply = set_loss},
+    {"out",        0,   "DIR",     "directory to write runtime_report.json to [memscope-capture]", MS_CLI_TEXT(directory, "a directory")},
+    {"time-limit", 0,   "SECONDS", "stop the program if it still runs after this time [600]", MS_CLI_NUMBER(seconds, 1000000)},
     {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries", MS_CLI_FLAG(traces_calls)},
     {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe", MS_CLI_FLAG(writes_trace)},
     {"no-paths",   0,   NULL,      "name source files without their folders", MS_CLI_FLAG(hides_paths)},
-    {"quiet",      'q', NULL,      "no report on the console", MS_CLI_FLAG(quiet)},
+    {"quiet",      'q', NULL,      "print no report on the console", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -76,13 +76,13 @@ static const ms_cli_grammar grammar = {
     .fields = ms_cli_no_fields,
     .take_word = take_word,
     .notes =
-        "\nThe program needs PyTorch built for CUDA, but no GPU. Of a program without PyTorch,\n"
-        "such as llama.cpp's, the allocations themselves are reported. It reads nothing from\n"
-        "the terminal; what it prints goes to standard error.\n"
-        "vLLM and SGLang are followed until they are ready to serve, and ended there.\n"
-        "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
-        "which are named from the working folder or from site-packages. The report of an\n"
-        "earlier run is kept until a new one has figures.\n",
+        "\nThe program needs PyTorch built for CUDA, but no GPU. For a program without PyTorch,\n"
+        "such as one of llama.cpp's, the allocations themselves are reported. The program reads\n"
+        "nothing from the terminal, and its output goes to standard error.\n"
+        "vLLM and SGLang are followed until they are ready to serve, and are then stopped.\n"
+        "A report contains the program's arguments, with secrets masked, and lines of its files,\n"
+        "whose names are relative to the working folder or site-packages. The report of an\n"
+        "earlier run is kept until the new one has figures.\n",
 };
 
 static int run(const ms_cli_call *call)
@@ -101,7 +101,7 @@ static const char *const examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
     "three steps of your own program, without a GPU",
     "memscope capture --world 8 --rank all -- python train.py",
-    "each of eight ranks in turn, and which of them needs the most",
+    "eight ranks, one after the other, and which of them needs the most",
     "memscope capture --trace -- python train.py",
     "also every allocation, which memscope probe --trace runs without Python",
     "memscope capture --device h100-80gb -- vllm serve ./model --max-model-len 8192",
@@ -111,7 +111,7 @@ static const char *const examples[] = {
 
 static const char exit_codes[] = "  0   the steps were measured, or an engine was ready to serve\n"
                                  "  1   the program ran out of the device's memory\n"
-                                 "  130 interrupted; what is known by then is written\n";
+                                 "  130 interrupted; the figures known by then are written\n";
 
 const ms_cli_command ms_cli_capture = {
     .name = "capture",

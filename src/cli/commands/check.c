@@ -28,8 +28,9 @@ static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error
     s->calibration = value;
     if (*value && strcmp(value, "-") != 0)
         return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--calibration needs the name of a file, which is read for every budget");
+    return ms_cli_fail(
+        err, MS_ERR_USAGE,
+        "--calibration needs the name of a file, because it is read for every budget");
 }
 
 /* clang-format off */
@@ -38,12 +39,12 @@ static const ms_cli_option options[] = {
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded", MS_CLI_FLAG(warn_only)},
     {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", .apply = set_calibration},
     {"no-plans",  0,   NULL,       "do not search for a plan that would fit again", MS_CLI_FLAG(no_plans)},
-    {"root",      0,   "DIR",      "read files only in this folder, links followed [anywhere]", MS_CLI_TEXT(root, "a folder")},
+    {"root",      0,   "DIR",      "read files only in this folder, after following links [anywhere]", MS_CLI_TEXT(root, "a folder")},
     {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]", .apply = ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, html, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", .apply = ms_cli_set_format},
     {"file",      'o', "FILE",     "output file of --format; - is standard output", MS_CLI_PATH(file)},
-    {"output",    0,   "FMT=FILE", "another report; may be repeated", .apply = ms_cli_add_output},
-    {"quiet",     'q', NULL,       "no console report, no messages but errors", MS_CLI_FLAG(quiet)},
+    {"output",    0,   "FMT=FILE", "write another report as well; may be repeated", .apply = ms_cli_add_output},
+    {"quiet",     'q', NULL,       "print no console report and no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -208,9 +209,11 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const char outcomes[] = "  0   all budgets are kept\n  1   a budget is exceeded\n  3   a "
-                               "budget is exceeded, and no plan was found that fits\n"
-                               "  4   unknown: settings that are not predicted decide\n";
+static const char outcomes[] =
+    "  0   every run is within its budget\n"
+    "  1   a budget is exceeded\n"
+    "  3   a budget is exceeded, and no plan was found that fits\n"
+    "  4   unknown: the answer depends on settings that are not predicted\n";
 
 const ms_cli_command ms_cli_check = {
     .name = "check",

@@ -16,7 +16,7 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config && s->second)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "compare takes two reports; unexpected argument %.80s", word);
+                           "compare takes two reports, but found a third argument, %.80s", word);
     if (s->config)
         s->second = word;
     else

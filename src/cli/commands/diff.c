@@ -23,9 +23,10 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 {
     const char **side = !s->config ? &s->config : &s->other;
     if (*side)
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "diff compares two, %.60s and %.60s; unexpected argument %.60s",
-                           s->config, s->other, word);
+        return ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "diff takes two arguments, %.60s and %.60s, but found a third one, %.60s", s->config,
+            s->other, word);
     *side = ms_cli_cached(word);
     return MS_OK;
 }
@@ -55,10 +56,9 @@ static const ms_cli_grammar grammar = {
     .format_at = format_at,
     .notes =
         "\nA and B are reports (static_report.json, plan.json of a run, or the JSON of infer),\n"
-        "run files, or what --config of analyze may be; - is a report on standard input.\n"
-        "Options of a run are for those that are analyzed; after -- they are for B alone, which is "
-        "A\n"
-        "where it is not given.\n",
+        "run files, or anything that --config of analyze takes; - is a report on standard input.\n"
+        "Options of a run apply to every side that is analyzed; options after -- apply to B only.\n"
+        "Without B, B is A with the options after --.\n",
     .has_sides = true,
 };
 

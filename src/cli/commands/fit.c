@@ -19,11 +19,11 @@ static const char default_what[] = "batch";
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "the largest batch, seq, rank or layers, or the fewest gpus [batch]", MS_CLI_CHOICE(what, ms_fit_what_name)},
+    {"what",     0,   "NAME",  "find the largest batch, seq, rank or layers, or the fewest gpus [batch]", MS_CLI_CHOICE(what, ms_fit_what_name)},
     {"step",     0,   "N",     "try only multiples of N [1, for seq 64]", MS_CLI_NUMBER(step, UINT64_MAX)},
     {"format",   0,   "NAME",  NULL, .apply = ms_cli_set_format},
     {"file",     'o', "FILE",  "output file; - is standard output", MS_CLI_PATH(file)},
-    {"quiet",    'q', NULL,    "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,    "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -36,9 +36,10 @@ static const ms_cli_grammar grammar = {
     .takes_launch = true,
     .format_at = ms_fit_format_at,
     .notes =
-        "\nThe run's own value of it is ignored; layers beyond the model's own are like them. "
-        "GPUs\n"
-        "share the training as --parallel says, or by fsdp=N (FSDP2); each has the given batch.\n"
+        "\nThe run's own value of what is searched is ignored; added layers are like the model's "
+        "own.\n"
+        "GPUs share the training as --parallel says, or with fsdp=N (FSDP2); each takes the given\n"
+        "batch.\n"
         "The configuration may also be given without --config; - reads standard input.\n",
 };
 
@@ -92,9 +93,9 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] =
-    "  0   something fits, even if only just (tight); of several devices, one of them\n"
+    "  0   something fits, even if only just (tight); with several devices, on at least one\n"
     "  1   nothing fits\n"
-    "  4   unknown: settings that are not predicted decide\n";
+    "  4   unknown: the answer depends on settings that are not predicted\n";
 
 const ms_cli_command ms_cli_fit = {
     .name = "fit",

@@ -20,7 +20,9 @@ static ms_status set_field(ms_cli_settings *s, const char *field, const char *va
 static ms_status take_model(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "one model at a time: '%.40s' is another", word);
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "infer takes one model at a time, but found a second one, '%.40s'",
+                           word);
     s->config = ms_cli_cached(word);
     return MS_OK;
 }
@@ -29,7 +31,7 @@ static ms_status take_model(ms_cli_settings *s, const char *word, ms_error *err)
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
     {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
-    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,   "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -48,10 +50,13 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nMODEL is a built-in model, a config.json or its folder, or a GGUF file. Safetensors "
         "files\n"
-        "of the folder, or one that is named, are compared with the config. Of files of weights\n"
-        "only headers are read. Figures are those of the engine's own allocations.\n"
-        "\nAn option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
-        "--context 4096:131072:*2, --concurrency 1,4,16. Every combination is a row of a table.\n"
+        "in the folder, or the one that is named, are compared with the config. Only the headers "
+        "of\n"
+        "weight files are read. Figures cover the engine's own allocations.\n"
+        "\n"
+        "An option takes a list, as those of memscope sweep do: --device all, --quant all,\n"
+        "--context 4096:131072:*2, --concurrency 1,4,16. Every combination becomes a row of a "
+        "table.\n"
         "--fit WHAT finds the largest value that fits; its own value is ignored then.\n"
         "--engine-fit is different: it shows what llama.cpp's own --fit, on by default, will do.\n",
 };
@@ -68,7 +73,7 @@ static int infer(const ms_cli_settings *s, ms_error *err)
         .write = write_report, .data = s->inference, .format = ms_cli_format(s)};
     ms_inference_set_style(s->inference, &style);
     ms_status status = s->config ? ms_inference_predict(s->inference, s->config, err)
-                                 : ms_cli_fail(err, MS_ERR_USAGE, "a model is missing");
+                                 : ms_cli_fail(err, MS_ERR_USAGE, "no model was given");
     if (status == MS_OK)
         status = ms_cli_write_file(s->file ? s->file : "-", &source, err);
     if (status != MS_OK)
@@ -109,8 +114,8 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] =
-    "  0   it fits, even if only just, or no budget is known; of a table, a row does\n"
-    "  1   it does not fit; of a table, no row does\n";
+    "  0   it fits, even if only just, or no budget is known; in a table, at least one row fits\n"
+    "  1   it does not fit; in a table, no row fits\n";
 
 const ms_cli_command ms_cli_infer = {
     .name = "infer",

@@ -23,9 +23,9 @@ static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"file",       'o', "FILE", "output file [standard output]", MS_CLI_PATH(file)},
-    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front", MS_CLI_FLAG(frontier)},
+    {"frontier",   0,   NULL,   "keep only rows of one file that fit and are on the Pareto front", MS_CLI_FLAG(frontier)},
     {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", MS_CLI_TEXT(objectives, NULL)},
-    {"quiet",      'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",      'q', NULL,   "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_HELP_ROW,
 };
 /* clang-format on */
@@ -35,9 +35,9 @@ static const ms_cli_grammar grammar = {
     .fields = ms_cli_no_fields,
     .take_word = take_path,
     .format_at = ms_sweep_format_at,
-    .notes = "\nThe files may be in any order. A row that is missing, duplicate or from another "
-             "sweep is "
-             "an\nerror, and nothing is written to FILE.\n",
+    .notes = "\nThe files may be in any order. If a row is missing, appears twice or comes from "
+             "another\n"
+             "sweep, merge fails and writes nothing to FILE.\n",
 };
 
 static ms_status write_merged(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -71,11 +71,11 @@ static int merge(const ms_cli_settings *s, ms_error *err)
 {
     const ms_cli_source source = {.write = s->frontier ? write_frontier : write_merged, .data = s};
     if (s->path_count == 0)
-        ms_cli_fail(err, MS_ERR_USAGE, "no file of rows given");
+        ms_cli_fail(err, MS_ERR_USAGE, "no files of rows were given");
     else if (s->frontier && s->path_count > 1)
         ms_cli_fail(err, MS_ERR_USAGE, "--frontier takes one file: join the shards first");
     else if (s->objectives && !s->frontier)
-        ms_cli_fail(err, MS_ERR_USAGE, "--objectives is for --frontier");
+        ms_cli_fail(err, MS_ERR_USAGE, "--objectives works only with --frontier");
     if (err->status != MS_OK)
         return ms_cli_complain(err);
     for (size_t i = 0; i < s->path_count; i++)
@@ -99,7 +99,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const char outcomes[] = "  0   all rows of one sweep are there\n";
+static const char outcomes[] = "  0   all rows of the sweep are present\n";
 
 const ms_cli_command ms_cli_merge = {
     .name = "merge",

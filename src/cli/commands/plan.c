@@ -41,9 +41,9 @@ static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", .apply = ms_cli_set_format},
+    {"format",   0,   "NAME", "console, json, md or html; for a curve also csv or svg", .apply = ms_cli_set_format},
     {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
-    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,   "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -66,8 +66,8 @@ static const ms_cli_grammar grammar = {
     .takes_launch = true,
     .notes =
         "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
-        "The model may also be given without --config. A file of -o has the format its name ends "
-        "in.\n"
+        "The model may also be given without --config. The format of the -o file follows from its "
+        "name's ending.\n"
         "memscope analyze --plan plan.json runs the step as planned.\n",
 };
 
@@ -133,7 +133,7 @@ static const char *const examples[] = {
     "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
     "which layers to checkpoint, offload or tile, at the least cost in time",
     "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
-    "what a trainer can express; memscope analyze --plan plan.json reads it",
+    "only what a trainer can express; memscope analyze --plan plan.json reads the plan",
     "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
     "memscope plan llama-3.1-8b --seq 8192 --device all",
@@ -146,9 +146,10 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] =
-    "  0   the plan fits the budget, even if only just (tight); of several devices, one of them\n"
+    "  0   the plan fits the budget, even if only just (tight); with several devices, on at least "
+    "one\n"
     "  3   no plan was found that fits the budget\n"
-    "  4   unknown: settings that are not predicted decide\n"
+    "  4   unknown: the answer depends on settings that are not predicted\n"
     "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 
 const ms_cli_command ms_cli_plan = {

@@ -44,17 +44,17 @@ static const char *file_format_at(size_t index)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]", .apply = ms_cli_set_backend},
-    {"device-index", 0,   "N",    "which of CUDA's devices [0]", .apply = ms_cli_set_device_index},
-    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]", .apply = ms_cli_set_capacity},
-    {"trace",        0,   "FILE", "a trace of analyze or capture, instead of a CONFIG", MS_CLI_TEXT(trace, NULL)},
+    {"backend",      0,   "NAME", "cuda, or host (this machine's memory and threads) [cuda]", .apply = ms_cli_set_backend},
+    {"device-index", 0,   "N",    "number of the CUDA device [0]", .apply = ms_cli_set_device_index},
+    {"capacity",     0,   "SIZE", "host memory to use as the device [3/4 of what is free]", .apply = ms_cli_set_capacity},
+    {"trace",        0,   "FILE", "run a trace from analyze or capture, instead of a CONFIG", MS_CLI_TEXT(trace, NULL)},
     {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies", MS_CLI_FLAG(memory_only)},
     {"links",        0,   NULL,   "measure the device: copies, memory, products, context", MS_CLI_FLAG(links)},
-    {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP", MS_CLI_TEXT(offload_ratio, NULL)},
-    {"offload-tag",  0,   "TAG",  "of all, attention, mlp, norms or layers; TAG=R: its ratio", .apply = add_tag},
-    {"format",       0,   "NAME", "of the file: json, md, html; of an offload csv, svg [by name]", .apply = ms_cli_set_format},
+    {"offload-ratio", 0,  "R",    "offload this share of the saved tensors, or FROM:TO:STEP", MS_CLI_TEXT(offload_ratio, NULL)},
+    {"offload-tag",  0,   "TAG",  "offload of all, attention, mlp, norms or layers; TAG=R: share", .apply = add_tag},
+    {"format",       0,   "NAME", "format: json, md, html; of an offload also csv, svg [by name]", .apply = ms_cli_set_format},
     {"file",         'o', "FILE", "output file of the JSON report; - is standard output only", MS_CLI_PATH(file)},
-    {"quiet",        'q', NULL,   "write the file only, nothing on the console", MS_CLI_FLAG(quiet)},
+    {"quiet",        'q', NULL,   "write the file and print nothing on the console", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -69,10 +69,10 @@ static const ms_cli_grammar grammar = {
         "\nWithout -o it writes runtime_report.json, or with --links device_links.json, if there\n"
         "is no such file yet. A step is replayed with the allocator of the simulation on the\n"
         "device's memory: matrix products in their shapes, other operators as memory traffic,\n"
-        "copies on their own streams. --links uses only --device of the run.\n"
+        "copies on their own streams. Of the run's options --links uses only --device.\n"
         "\n"
-        "With --offload-ratio or --offload-tag (repeatable; the last one that fits a tensor\n"
-        "counts) what is printed is predicted; with --backend it is also measured. It writes\n"
+        "With --offload-ratio or --offload-tag (repeatable; the last one that matches a tensor\n"
+        "applies) probe prints a prediction, with --backend also a measurement, and writes\n"
         "offload.json.\n",
 };
 
@@ -88,7 +88,7 @@ static ms_status check_file(const ms_cli_settings *s, ms_error *err)
 {
     struct stat found;
     if (!s->file && lstat(file_of(s), &found) == 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "%s is already there: name a file with -o",
+        return ms_cli_fail(err, MS_ERR_USAGE, "%s already exists: name another file with -o",
                            file_of(s));
     return ms_cli_check_place(file_of(s), err);
 }
@@ -151,26 +151,29 @@ static ms_status measure(const ms_cli_settings *s, ms_error *err)
 static void check_offload(const ms_cli_settings *s, ms_error *err)
 {
     if (offloads(s) && s->links)
-        ms_cli_fail(err, MS_ERR_USAGE, "--links measures the device, and offloads nothing");
+        ms_cli_fail(err, MS_ERR_USAGE, "--links measures the device and offloads nothing");
     if (offloads(s) && !s->backend && (s->memory_only || s->has_device_index))
         ms_cli_fail(err, MS_ERR_USAGE, "%s needs --backend: without one nothing runs",
                     s->memory_only ? "--memory-only" : "--device-index");
     if (offloads(s) && !s->offload_ratio && strcmp(ms_cli_format(s), "svg") == 0)
-        ms_cli_fail(err, MS_ERR_USAGE, "a picture is of several ratios: give --offload-ratio");
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "a picture needs several ratios: give --offload-ratio FROM:TO:STEP");
     const char *format = ms_cli_format(s);
     bool has_other = s->format || strcmp(format, "console") != 0;
     if (!offloads(s) && has_other && strcmp(format, "json") != 0 && !is_for_people(format))
-        ms_cli_fail(err, MS_ERR_USAGE,
-                    "--format %s is of --offload-ratio: this report is json, md or html", format);
+        ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "--format %s works only with --offload-ratio: this report can be json, md or html",
+            format);
 }
 
 static void check_options(const ms_cli_settings *s, ms_error *err)
 {
     if (s->trace && (s->links || offloads(s)))
         ms_cli_fail(err, MS_ERR_USAGE,
-                    s->links ? "--links measures the device, and runs no trace"
-                             : "a trace has its own offload: --offload-ratio and --offload-tag are "
-                               "for a CONFIG");
+                    s->links ? "--links measures the device and runs no trace"
+                             : "a trace already contains its offloading: --offload-ratio and "
+                               "--offload-tag need a CONFIG");
     if (s->links && s->memory_only)
         ms_cli_fail(err, MS_ERR_USAGE,
                     "--memory-only moves no data, so --links has nothing to "
@@ -213,7 +216,7 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope probe llama-3.2-1b --device h100-80gb",
-    "predicted beside measured on the GPU of this machine",
+    "prediction and measurement on this machine's GPU, side by side",
     "memscope probe llama-3.1-8b --plan plan.json --memory-only -o fits.json",
     "whether a plan fits, without running its operators",
     "memscope probe --trace run.jsonl --device h100-80gb",
@@ -221,20 +224,21 @@ static const char *const examples[] = {
     "memscope probe smollm2-135m --seq 256 --backend host --capacity 4GiB",
     "the same step in this machine's memory, without a GPU",
     "memscope probe llama-3.1-8b --device h100-80gb --offload-ratio 0:1:0.1",
-    "how much to offload: peak, waiting and use of the link against the ratio",
+    "how much to offload: peak, waiting and use of the link by ratio",
     "memscope probe --links --device h100-80gb && memscope calibrate device_links.json",
-    "the device's own figures, for calibration",
+    "the device's own figures, as a calibration",
     NULL,
 };
 
 static const char outcomes[] =
-    "  0   measured\n  1   the device is full; what was measured by then is written\n"
+    "  0   measured\n"
+    "  1   the device ran out of memory; what was measured by then is written\n"
     "  130 interrupted (Ctrl-C); what was measured by then is written\n";
 
 const ms_cli_command ms_cli_probe = {
     .name = "probe",
     .arguments = "[OPTION...] [CONFIG]",
-    .help = "Run a step on a device, and compare with the prediction.",
+    .help = "Run a step on a device and compare it with the prediction.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

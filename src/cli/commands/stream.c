@@ -19,16 +19,16 @@
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"prefetch", 0,   "LIST", "layers ahead: 2, 1:8, 1,2,4 or 1:64:*2 [1:8, with --run 1]", MS_CLI_TEXT(prefetch, NULL)},
+    {"prefetch", 0,   "LIST", "layers to fetch ahead: 2, 1:8, 1,2,4 or 1:64:*2 [1:8, with --run 1]", MS_CLI_TEXT(prefetch, NULL)},
     {"phase",    0,   "NAME", "prefill (all tokens) or decode (the last one) [decode]", MS_CLI_CHOICE(phase, ms_streaming_phase_at)},
-    {"run",      0,   NULL,   "execute passes, and compare with the prediction", MS_CLI_FLAG(executes)},
-    {"backend",  0,   "NAME", "of --run: cuda, or host: memory and threads of this machine [cuda]", .apply = ms_cli_set_backend},
-    {"device-index", 0, "N",  "of --run: which of CUDA's devices [0]", .apply = ms_cli_set_device_index},
-    {"capacity", 0,   "SIZE", "of --run: memory of the host as a device [3/4 of what is free]", .apply = ms_cli_set_capacity},
-    {"weights",  0,   "PATH", "of --run: a safetensors file, or a folder of them [made up in memory]", MS_CLI_TEXT(weights, "a file or a folder")},
+    {"run",      0,   NULL,   "execute passes and compare them with the prediction", MS_CLI_FLAG(executes)},
+    {"backend",  0,   "NAME", "with --run: cuda, or host (this machine's memory and threads) [cuda]", .apply = ms_cli_set_backend},
+    {"device-index", 0, "N",  "with --run: number of the CUDA device [0]", .apply = ms_cli_set_device_index},
+    {"capacity", 0,   "SIZE", "with --run: host memory to use as the device [3/4 of what is free]", .apply = ms_cli_set_capacity},
+    {"weights",  0,   "PATH", "with --run: a safetensors file, or a folder of them [generated in memory]", MS_CLI_TEXT(weights, "a file or a folder")},
     {"format",   0,   "NAME", NULL, .apply = ms_cli_set_format},
     {"file",     'o', "FILE", "output file; - is standard output", MS_CLI_PATH(file)},
-    {"quiet",    'q', NULL,   "no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,   "print no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -53,11 +53,14 @@ static const ms_cli_grammar grammar = {
     .fields = field_lists,
     .take_word = ms_cli_take_config,
     .format_at = ms_streaming_format_at,
-    .notes = "\nWeights of the layers stay on the host, and come to the device a few layers ahead\n"
-             "of the one that computes; embeddings, head and cache stay on the device. Times are\n"
-             "of a steady pass after others: the last layers fetch the first of the next pass.\n"
-             "--run executes them: the layers' weights are copied from pinned memory of the host\n"
-             "while others compute, and each layer's bytes are compared where it computes.\n",
+    .notes =
+        "\nThe layers' weights stay on the host and are copied to the device a few layers ahead "
+        "of\n"
+        "the layer that computes; embeddings, head and cache stay on the device. Times are those\n"
+        "of a steady pass, whose last layers already fetch the first layers of the next pass.\n"
+        "--run executes passes: the layers' weights are copied from pinned host memory while "
+        "other\n"
+        "layers compute, and each layer's bytes are compared with the host's when it computes.\n",
 };
 
 static ms_status write_table(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -81,10 +84,10 @@ static void check_options(const ms_cli_settings *s, ms_error *err)
     bool is_for_run = s->backend || s->has_device_index || s->capacity || s->weights;
     if (!s->executes && is_for_run)
         ms_cli_fail(err, MS_ERR_USAGE,
-                    "--backend, --device-index, --capacity and --weights are of --run");
+                    "--backend, --device-index, --capacity and --weights work only with --run");
     if (s->executes && strcmp(ms_cli_format(s), "svg") == 0)
         ms_cli_fail(err, MS_ERR_USAGE,
-                    "the picture is of the prediction: --run needs another format");
+                    "a picture shows the prediction only: choose another format with --run");
     if (s->executes)
         ms_cli_check_backend(s, err);
     if (s->executes && s->file && err->status == MS_OK)
@@ -170,7 +173,7 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope stream llama-3.1-8b --device rtx-4090 --seq 4096 --phase prefill",
-    "memory and times with 1 to 8 layers ahead, and from how many on the copies are hidden",
+    "memory and times with 1 to 8 layers ahead, and how many layers ahead hide the copies",
     "memscope stream llama-3.1-8b --device rtx-4090 --prefetch 1:16:*2 -o stream.svg",
     "decoding, as a picture",
     "memscope stream smollm2-135m --seq 64 --run --backend host --capacity 200MiB",
@@ -181,17 +184,17 @@ static const char *const examples[] = {
 };
 
 static const char outcomes[] =
-    "  0   it fits with one of the numbers of layers ahead, even if only just (tight)\n"
+    "  0   it fits with at least one number of layers ahead, even if only just (tight)\n"
     "  1   it fits with none of them\n"
     "  With --run:\n"
     "  0   it ran\n"
-    "  1   the device is full; what ran by then is written\n"
+    "  1   the device ran out of memory; what ran by then is written\n"
     "  130 interrupted (Ctrl-C); what ran by then is written\n";
 
 const ms_cli_command ms_cli_stream = {
     .name = "stream",
     .arguments = "[OPTION...] [CONFIG]",
-    .help = "Predict inference with weights that stream from the host.",
+    .help = "Predict inference with weights streamed from the host.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

@@ -54,7 +54,7 @@ static const ms_cli_option options[] = {
     {"file",     'o', "FILE", "output file; csv and jsonl are FILE.part until complete", MS_CLI_PATH(file)},
     {"resume",   0,   NULL,   "continue after the rows in FILE.part", MS_CLI_FLAG(resume)},
     {"jobs",     'j', "N",    "points computed in parallel [one per processor]", .apply = set_jobs},
-    {"quiet",    'q', NULL,   "no progress, no messages but errors", MS_CLI_FLAG(quiet)},
+    {"quiet",    'q', NULL,   "print no progress and no messages except errors", MS_CLI_FLAG(quiet)},
     MS_CLI_COLOR_ROWS,
     MS_CLI_HELP_ROW,
 };
@@ -75,14 +75,14 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
         "512:8192:+512,\n"
-        "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
+        "--batch 1:8, --device all. If it is given twice, it takes both lists. --treat and --lora, "
         "whose values\n"
-        "contain commas, take lists separated by ;, and so may any other. A point is one value "
-        "of each;\n"
-        "the last option given changes fastest. With --runs each line of the file is "
-        "taken\n"
+        "contain commas, take lists separated by ;, and so may any other. A point is one value of "
+        "each;\n"
+        "the last option given changes fastest. With --runs each line of the file is combined\n"
         "with each of these points; an empty cell sets nothing.\n"
-        "\nThe table for people is written once all points are computed; rows in csv or jsonl are\n"
+        "\n"
+        "The table for people is written once all points are computed; rows in csv or jsonl are\n"
         "written as they come, and --resume and --shard are for them.\n",
 };
 
@@ -240,9 +240,9 @@ static int report(const sweeping *w, ms_status status)
     }
     if (w->rows.part && !w->settings->quiet)
         ms_cli_say("wrote %s: %" PRIu64 " rows%s", w->settings->file, p->rows,
-                   has_frontier(w) ? ", reduced to the frontier" : "");
+                   has_frontier(w) ? ", reduced to the Pareto front" : "");
     if (p->errors > 0 && !w->settings->quiet && !w->is_table)
-        fprintf(stderr, "%" PRIu64 " of them without figures; their last column states why\n",
+        fprintf(stderr, "%" PRIu64 " rows have no figures; their last column states why\n",
                 p->errors);
     return p->errors > 0 ? EXIT_OVER_BUDGET : EXIT_FITS;
 }
@@ -261,8 +261,9 @@ static ms_status set_format(sweeping *w)
     const char *format = format_of(s, *ms_sweep_get(w->sweep, "shard") != '\0');
     w->is_table = strcmp(format, for_people) == 0;
     if (w->is_table && s->resume)
-        return ms_cli_fail(w->err, MS_ERR_USAGE,
-                           "--resume is for rows in csv or jsonl: a table is written at the end");
+        return ms_cli_fail(
+            w->err, MS_ERR_USAGE,
+            "--resume works with rows in csv or jsonl, because a table is written only at the end");
     return ms_sweep_set(w->sweep, "format", w->is_table ? for_merge : format, w->err);
 }
 

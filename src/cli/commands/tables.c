@@ -47,19 +47,19 @@ static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
     "memscope models qwen3",
-    "those with that in their name",
+    "those whose names contain that",
     "memscope models gemma2",
     "the same, and what is predicted for that family, or why not",
     "memscope models ./config.json",
-    "the same for a model of your own",
+    "the same for your own model",
     NULL,
 };
 
 const ms_cli_command ms_cli_models = {
     .name = "models",
     .arguments = "[NAME]",
-    .help =
-        "List the built-in models, or those with NAME in theirs; of one, also what is predicted.",
+    .help = "List the built-in models, or those whose names contain NAME; for one, also what is "
+            "predicted.",
     .examples = models_examples,
     .run = run_models,
 };
@@ -73,14 +73,14 @@ static const char *const devices_examples[] = {
     "memscope devices",
     "names for --device, with capacity and speed",
     "memscope devices h100",
-    "those with that in their name",
+    "those whose names contain that",
     NULL,
 };
 
 const ms_cli_command ms_cli_devices = {
     .name = "devices",
     .arguments = "[NAME]",
-    .help = "List the built-in devices, or those with NAME in theirs.",
+    .help = "List the built-in devices, or those whose names contain NAME.",
     .examples = devices_examples,
     .run = run_devices,
 };
@@ -112,7 +112,7 @@ static const char *const schema_examples[] = {
 const ms_cli_command ms_cli_schema = {
     .name = "schema",
     .arguments = "[NAME]",
-    .help = "Print a JSON Schema; without a name, list them.",
+    .help = "Print a JSON Schema, or without a name list the schemas.",
     .examples = schema_examples,
     .run = run_schema,
 };

@@ -83,10 +83,11 @@ ms_status ms_cli_guard_output(const char *path, ms_error *err)
     if (!read)
         return MS_OK;
     if (!is_stdout && strcmp(path, read) == 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "cannot write %.300s: it is read in this run", path);
-    return ms_cli_fail(
-        err, MS_ERR_USAGE, "cannot write %.150s: it is %.150s, which is read in this run",
-        is_stdout ? "to standard output" : path, strcmp(read, "-") == 0 ? "standard input" : read);
+        return ms_cli_fail(err, MS_ERR_USAGE, "cannot write %.300s, because this run reads it",
+                           path);
+    return ms_cli_fail(err, MS_ERR_USAGE, "cannot write %.150s: it is %.150s, which this run reads",
+                       is_stdout ? "to standard output" : path,
+                       strcmp(read, "-") == 0 ? "standard input" : read);
 }
 
 ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err)
@@ -95,7 +96,7 @@ ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err)
     if (stat(path, &there) == 0 || errno != ENOENT || lstat(path, &there) != 0 ||
         !S_ISLNK(there.st_mode))
         return MS_OK;
-    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
+    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a broken link", path);
 }
 
 /* ---- several outputs ---- */
@@ -119,12 +120,13 @@ static ms_status refuse_twins(const ms_cli_targets *targets, size_t index, ms_er
         bool is_stdout = strcmp(path, "-") == 0, is_other_stdout = strcmp(other, "-") == 0;
         if (is_stdout && is_other_stdout)
             return ms_cli_fail(err, MS_ERR_USAGE,
-                               "two outputs go to standard output: nothing is written");
+                               "two outputs go to standard output, so nothing was written");
         if (is_stdout || is_other_stdout || !ms_is_same_file(path, other))
             continue;
-        return ms_cli_fail(
-            err, MS_ERR_USAGE, "two outputs are one file, %.150s%s%.150s: nothing is written",
-            other, strcmp(path, other) == 0 ? "" : " and ", strcmp(path, other) == 0 ? "" : path);
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "two outputs name the same file, %.150s%s%.150s, so nothing was written",
+                           other, strcmp(path, other) == 0 ? "" : " and ",
+                           strcmp(path, other) == 0 ? "" : path);
     }
     return MS_OK;
 }

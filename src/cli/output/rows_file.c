@@ -157,7 +157,7 @@ static ms_status take_back(ms_cli_rows *rows, size_t written, ms_error *err)
     errno = reason;
     if (reason == EPIPE && !rows->path) {
         rows->is_closed = true;
-        return ms_cli_fail(err, MS_ERR_IO, "the reader of the rows is gone");
+        return ms_cli_fail(err, MS_ERR_IO, "the program that read the rows has exited");
     }
     return cannot_write(rows, err);
 }
@@ -184,7 +184,8 @@ ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
     if (ms_cli_guard_output(rows->path, err) != MS_OK) /* a point may have read it */
         return err->status;
     if (!has_name(rows->fd, rows->part))
-        return ms_cli_fail(err, MS_ERR_IO, "%s is gone: it was removed or replaced", rows->part);
+        return ms_cli_fail(err, MS_ERR_IO, "%s was removed or replaced while it was written",
+                           rows->part);
     bool done = fsync(rows->fd) == 0 && rename(rows->part, rows->place.target) == 0;
     return done ? MS_OK : cannot_write(rows, err);
 }

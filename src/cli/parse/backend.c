@@ -63,11 +63,13 @@ static bool is_cuda(const ms_cli_settings *s)
 void ms_cli_check_backend(const ms_cli_settings *s, ms_error *err)
 {
     if (is_cuda(s) && s->capacity)
-        ms_cli_fail(err, MS_ERR_USAGE,
-                    "--capacity is of the host as a device: it needs --backend host");
+        ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "--capacity limits the host memory used as a device, so it needs --backend host");
     if (!is_cuda(s) && s->has_device_index)
-        ms_cli_fail(err, MS_ERR_USAGE,
-                    "--device-index is of CUDA's devices: --backend host has only this machine");
+        ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "--device-index chooses a CUDA device, but --backend host has only this machine");
 }
 
 int ms_cli_complain_of_backend(const ms_cli_settings *s, const ms_error *err, bool has_begun,

@@ -125,8 +125,8 @@ ms_status ms_cli_check_ending(const ms_cli_settings *s, ms_error *err)
     if (s->format || !s->grammar->format_at || format_of_file(s) || !find_ending(ending_of(s)))
         return MS_OK;
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "-o %.80s: nothing is written as .%s here; the formats are %s, and --format "
-                       "NAME writes one under any name",
+                       "-o %.80s: this command does not write .%s files; its formats are %s, and "
+                       "--format NAME writes one under any file name",
                        s->file, ending_of(s), ms_cli_list_formats(s->grammar, known));
 }
 

@@ -266,10 +266,10 @@ static ms_status apply_flag(const word *w, const char *next, ms_cli_settings *s,
 {
     int truth = truth_of(w->value ? w->value : next);
     if (w->value && truth < 0)
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "%s: found '%.40s', expected true or false; it is "
-                           "--%s %s here",
-                           w->text, w->value, w->other->field, w->other->value);
+        return ms_cli_fail(
+            err, MS_ERR_USAGE,
+            "%s: found '%.40s', expected true or false; memscope's own option is --%s %s", w->text,
+            w->value, w->other->field, w->other->value);
     *used_next = !w->value && truth >= 0;
     return truth == 0 ? MS_OK : set_given(w, w->other->value, s, err);
 }
