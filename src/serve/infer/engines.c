@@ -99,22 +99,21 @@ ms_status ms_infer_engine_check(const ms_infer_engine *engine, const ms_model_co
         return MS_OK;
     if (takes == MS_INFER_TAKES_GGUF)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "engine %s: this config.json of type %.60s is not converted; give its GGUF "
-                       "file%s%s",
+                       "engine %s: a config.json of type %.60s cannot be converted; give the "
+                       "model's GGUF file%s%s",
                        engine->name, type, *takers ? ", or try --engine " : "", takers);
     if (*takers && config->family->user_text)
-        return ms_fail(
-            err, MS_ERR_CONFIG,
-            "engine %s has a program of its own, and none for type %.60s; a text that changes no "
-            "module of the family that it imports can name that family (known_as = \"llama\"); or "
-            "try --engine %s",
-            engine->name, type, takers);
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine %s has its own code for each family, and none for type %.60s; a "
+                       "family text that changes no module of the family it imports can name that "
+                       "family (known_as = \"llama\"); or try --engine %s",
+                       engine->name, type, takers);
     if (*takers)
         return ms_fail(err, MS_ERR_CONFIG,
                        "engine %s: this model of type %.60s is not predicted; try --engine %s",
                        engine->name, type, takers);
     return ms_fail(err, MS_ERR_CONFIG,
-                   "models of type %.60s are not predicted with any engine; analyze predicts their "
-                   "training",
+                   "models of type %.60s are not predicted with any engine; memscope analyze "
+                   "predicts their training",
                    type);
 }

@@ -47,11 +47,11 @@ static ms_status take_nearest(ms_infer_input *in, ms_infer_settings *s, ms_error
     if (!nearest)
         return status;
     s->device = nearest->name;
-    in->place_note =
-        ms_arena_printf(in->arena,
-                        "budget: no device is given, so it is taken for %s, whose memory is "
-                        "nearest: what engines do by default depends on it; --device names another",
-                        nearest->name);
+    in->place_note = ms_arena_printf(
+        in->arena,
+        "budget: no device is given, so the prediction is for %s, whose memory is closest, because "
+        "the engines' defaults depend on the device; --device names another",
+        nearest->name);
     return in->place_note ? MS_OK : ms_infer_no_memory(err);
 }
 
@@ -124,8 +124,7 @@ static ms_status open_beside(const char *path, ms_infer_input *in, ms_error *err
         return ms_infer_no_memory(err);
     if (!ms_is_regular_file(config))
         return ms_fail(err, MS_ERR_IO,
-                       "'%.200s': files of weights need the config.json of their model beside them",
-                       path);
+                       "'%.200s': weight files need their model's config.json beside them", path);
     ms_status status = open_config(config, in, err);
     return status == MS_OK ? open_stored(path, in, err) : status;
 }
@@ -252,11 +251,12 @@ static ms_status tell_context(const ms_infer_input *in, ms_infer_answer *a, ms_e
                     a->choice.program || a->fit.what;
     if (is_given || !(a->engine->scope & MS_INFER_OF_LLAMA_CPP) || all <= s->context)
         return MS_OK;
-    a->result.limit =
-        ms_arena_printf(in->arena,
-                        "%" PRIu64 " tokens, as no --context is given: without -c "
-                        "llama.cpp takes the model's %" PRIu64 ", or what --engine-fit predicts",
-                        s->context, all);
+    a->result.limit = ms_arena_printf(
+        in->arena,
+        "the context is %" PRIu64
+        " tokens because no --context is given; without -c llama.cpp takes the model's %" PRIu64
+        ", or what --engine-fit predicts",
+        s->context, all);
     return a->result.limit ? MS_OK : ms_infer_no_memory(err);
 }
 

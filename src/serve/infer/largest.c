@@ -92,7 +92,7 @@ static ms_status make_values(searching *s)
                        s->in->device->name);
     if (kind == MS_INFER_FIT_QUANT && !s->in->document)
         return ms_fail(s->err, MS_ERR_USAGE,
-                       "fit: the types of a file are what they are; give its config.json");
+                       "fit: the types in a GGUF file are fixed; give the model's config.json");
     ms_status status =
         ms_infer_engine_run(s->in, &s->a->settings, s->a->engine, s->in->arena, &result, s->err);
     if (status != MS_OK)
@@ -107,7 +107,7 @@ static ms_status make_values(searching *s)
     ms_infer_result_free(&result);
     if (is_there)
         return status;
-    return ms_fail(s->err, MS_ERR_USAGE, "fit: %s has nothing to choose as %s with these settings",
+    return ms_fail(s->err, MS_ERR_USAGE, "fit: with these settings %s has no %s to choose",
                    s->a->engine->name, s->values.field);
 }
 

@@ -131,8 +131,8 @@ static ms_status check(ms_stream_feed *f, ms_backend_stream *operators, const ch
     if (status != MS_OK || matches)
         return status;
     return ms_fail(err, MS_ERR_IO,
-                   "layer %" PRIu32 " of pass %" PRIu64 " %s with other bytes on the device than "
-                   "the host has",
+                   "layer %" PRIu32 " of pass %" PRIu64
+                   " %s with bytes on the device that differ from the host's",
                    layer, index / f->pass->layers.count + 1, when);
 }
 

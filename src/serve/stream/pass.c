@@ -141,7 +141,7 @@ ms_status ms_stream_pass_read(const ms_trace *trace, const ms_device *device, ms
         status = ms_fail(err, MS_ERR_CONFIG, "this model has no layers whose weights can stream");
     else if (status == MS_OK && (!r.is_in_order || r.next != pass->layers.count))
         status = ms_fail(err, MS_ERR_CONFIG,
-                         "the layers of this model do not run once each, in order: streaming them "
+                         "this model's layers do not each run once and in order, so streaming them "
                          "is not supported");
     if (status != MS_OK)
         ms_stream_pass_free(pass);

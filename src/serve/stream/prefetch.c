@@ -9,7 +9,7 @@ static ms_status refuse(const char *text, ms_error *err)
 {
     return ms_fail(err, MS_ERR_USAGE,
                    "prefetch: found '%.40s', expected numbers from 1 on: N, FIRST:LAST, "
-                   "FIRST:LAST:+STEP or FIRST:LAST:*FACTOR, with commas between",
+                   "FIRST:LAST:+STEP or FIRST:LAST:*FACTOR, separated by commas",
                    text);
 }
 

@@ -113,7 +113,7 @@ ms_status ms_stream_table_build(const ms_model_config *model, const ms_run_confi
                                          (phase == MS_INFERENCE_DECODE ? 1 : run->seq_tokens)};
     if (run->device->is_cpu)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "device: weights stream from the host to a device, and cpu is the host");
+                       "device: weights stream from the host to a GPU, but cpu is the host itself");
     ms_status status = ms_step_infer(model, run, &inference, &simulation, err);
     if (status != MS_OK)
         return status;

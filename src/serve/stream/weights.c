@@ -70,8 +70,8 @@ static ms_status take_memory(ms_stream_weights *w, uint64_t bytes, ms_error *err
     uint64_t free_bytes = ms_replay_memory_free_bytes();
     if (bytes > SIZE_MAX || (free_bytes && bytes > free_bytes))
         return ms_fail(err, MS_ERR_NOMEM,
-                       "the weights of the layers have %" PRIu64
-                       " bytes, and this machine has %" PRIu64 " free",
+                       "the layers' weights take %" PRIu64 " bytes, but this machine has %" PRIu64
+                       " free",
                        bytes, free_bytes);
     void *memory =
         mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -166,17 +166,17 @@ static ms_status add_weight(ms_stream_weights *w, const ms_trace *trace,
     const uint8_t *data = NULL;
     char name[NAME_BYTES];
     if (!name_weight(trace, s, name) || !find_tensor(&w->files, name, &tensor, &data)) {
-        ms_error_set(err, MS_ERR_CONFIG, "it has no tensor %s, which the model has", name);
+        ms_error_set(err, MS_ERR_CONFIG, "it lacks the tensor %s, which the model has", name);
         ms_json_place_file(w->files.path, err);
         return MS_ERR_CONFIG;
     }
     if (strcmp(tensor->type->name, type_of(s->dtype)) != 0)
         return ms_json_fail(err, tensor->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "this tensor has the type %s, and the model's has %s (--dtype)",
+                            "this tensor has type %s, but the model's has %s (--dtype)",
                             tensor->type->name, ms_dtype_info_of((ms_dtype)s->dtype)->short_name);
     if (!has_shape(trace, s, tensor))
         return ms_json_fail(err, tensor->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "this tensor has another shape than the model has here");
+                            "this tensor's shape differs from the model's");
     const ms_stream_piece piece = {data, tensor->bytes, weight->at, weight->layer};
     return ms_vec_push(&w->pieces, piece) ? MS_OK : no_memory(err);
 }

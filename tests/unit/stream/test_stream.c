@@ -427,7 +427,7 @@ typedef struct refusal_case {
 
 static const refusal_case refusal_cases[] = {
     {"the host", "gpt2", "cpu", MS_INFERENCE_PREFILL,
-     "device: weights stream from the host to a device, and cpu is the host"},
+     "device: weights stream from the host to a GPU, but cpu is the host itself"},
     {"no cache to decode with", "lfm2-350m", "t4", MS_INFERENCE_DECODE,
      "model type lfm2: a cache of keys and values is unsupported"},
 };

@@ -295,7 +295,7 @@ static void a_lost_copy_is_seen(void **state)
         t->drops_at = drops_at;
         char expected[128];
         snprintf(expected, sizeof expected,
-                 "layer %u of pass %u begins with other bytes on the device than the host has",
+                 "layer %u of pass %u begins with bytes on the device that differ from the host's",
                  (unsigned)(drops_at - 1) % 4, (unsigned)(drops_at - 1) / 4 + 1);
         assert_int_equal(execute(&e, &t->base, &m, &err), MS_ERR_IO);
         assert_string_equal(err.text, expected);

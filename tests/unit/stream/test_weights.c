@@ -38,7 +38,7 @@ static const header_case headers[] = {
      "not supported"},
     {"half bytes", "{\"a\":{\"dtype\":\"F4\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1, NULL},
     {"half a byte left over", "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,2]}}", 2,
-     "no whole bytes"},
+     "do not fill whole bytes"},
     {"no UTF-8", "{" U8("\xff", "1", "0,1") "}", 1, "UTF-8"},
     {"an escape", "{" U8("a\\u0062", "1", "0,1") "}", 1, NULL},
     {"truncated", "{" U8("a", "1", "0,1"), 1, "expected"},
@@ -46,14 +46,14 @@ static const header_case headers[] = {
     {"nine dimensions", "{" U8("a", "1,1,1,1,1,1,1,1,1", "0,1") "}", 1, "more than 8 dimensions"},
     {"a shape past 64 bits", "{" U8("a", "4294967296,4294967296", "0,0") "}", 0, "2^64"},
     {"a negative length", "{" U8("a", "-1", "0,1") "}", 1, "expected"},
-    {"another size", "{" U8("a", "3", "0,4") "}", 4, "take 3 bytes, and its offsets 4"},
+    {"another size", "{" U8("a", "3", "0,4") "}", 4, "take 3 bytes, but its offsets span 4"},
     {"backwards", "{" U8("a", "4", "4,0") "}", 4, "the beginning and the end"},
     {"three offsets", "{" U8("a", "4", "0,4,4") "}", 4, "the beginning and the end"},
     {"past the end", "{" U8("a", "9", "0,9") "}", 4, "expected"},
     {"overlapping", "{" U8("a", "4", "0,4") "," U8("b", "4", "2,6") "}", 6,
-     "begins at byte 2 of the data, and the tensors before it end at 4"},
+     "begins at byte 2 of the data, but the tensors before it end at 4"},
     {"a gap", "{" U8("a", "4", "0,4") "," U8("b", "1", "5,6") "}", 6, "begins at byte 5"},
-    {"more than there is", "{" U8("a", "4", "0,4") "}", 5, "have 4 bytes, and 5 follow"},
+    {"more than there is", "{" U8("a", "4", "0,4") "}", 5, "have 4 bytes, but 5 follow"},
     {"twice", "{" U8("a", "1", "0,1") "," U8("a", "1", "1,2") "}", 2, "appears twice"},
 };
 
@@ -96,9 +96,9 @@ static const length_case lengths[] = {
     {"two bytes", {0, 1}, 1000, 256, ""},
     {"no header", {0}, 32, 0, "it has no header"},
     {"half a header", {1}, 32, 0, "it has no header"},
-    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0, "more than 16 MiB"},
+    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0, "larger than 16 MiB"},
     {"nearly 2^64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, UINT64_MAX, 0, "longer"},
-    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0, "more than 16 MiB"},
+    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0, "larger than 16 MiB"},
 };
 
 static void lengths_are_checked(void **state)
@@ -301,29 +301,29 @@ static const model_case models[] = {
      {{A}, {B}},
      {"b.safetensors", "a.safetensors"},
      "",
-     "has no tensor",
+     "lacks the tensor",
      NULL,
      NULL},
     {"a layer is missing",
      {{A}},
      {NULL},
      "a.safetensors",
-     "has no tensor model.layers.1",
+     "lacks the tensor model.layers.1",
      NULL,
      NULL},
     {"a tensor is missing",
      {{"model.safetensors", "model.", "BF16", 0, 2, "mlp.up_proj.weight", false}},
      {NULL},
      "",
-     "has no tensor model.layers.0.mlp.up_proj.weight, which the model has",
+     "lacks the tensor model.layers.0.mlp.up_proj.weight, which the model has",
      NULL,
      NULL},
-    {"another type", {{BOTH}}, {NULL}, "", "type BF16, and the model's has fp16", "dtype", "fp16"},
+    {"another type", {{BOTH}}, {NULL}, "", "type BF16, but the model's has fp16", "dtype", "fp16"},
     {"another shape",
      {{"model.safetensors", "model.", "BF16", 0, 2, NULL, true}},
      {NULL},
      "",
-     "another shape",
+     "shape differs",
      NULL,
      NULL},
 };
@@ -473,7 +473,7 @@ typedef struct broken_case {
 } broken_case;
 
 static const broken_case broken[] = {
-    {"empty", "", "no safetensors file"},
+    {"empty", "", "it is not a safetensors file"},
     {"seven bytes", "1234567", "too short"},
     {"text", "{\"weights\": 1}", "longer than the file"},
 };
@@ -503,7 +503,7 @@ static void a_pipe_is_no_file(void **state)
     clear_folder();
     assert_int_equal(mkfifo(in_folder("model.safetensors"), 0600), 0);
     assert_int_equal(ms_tensor_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "no safetensors file"));
+    assert_non_null(strstr(err.text, "it is not a safetensors file"));
     ms_arena_free(arena);
 }
 

@@ -52,13 +52,13 @@ static bool add_types(ms_arena *arena, const ms_stored *s, const char *type,
 static const struct {
     const char *name, *text;
 } left_rows[MS_LEFT_KINDS] = {
-    [MS_LEFT_TIED] = {"tied-head", "the head is tied, and stored as well"},
-    [MS_LEFT_VISION] = {"vision", "what is for pictures is not loaded"},
-    [MS_LEFT_AUDIO] = {"audio", "what is for sound is not loaded"},
+    [MS_LEFT_TIED] = {"tied-head", "the head is tied to the embeddings but stored as well"},
+    [MS_LEFT_VISION] = {"vision", "tensors for images are not loaded"},
+    [MS_LEFT_AUDIO] = {"audio", "tensors for sound are not loaded"},
     [MS_LEFT_PREDICTION] = {"prediction-layers",
-                            "layers that predict further tokens are not loaded"},
-    [MS_LEFT_MADE] = {"made", "buffers are stored that the model makes itself"},
-    [MS_LEFT_EXTRA] = {"extra", "tensors that the model does not have are not loaded"},
+                            "layers for multi-token prediction are not loaded"},
+    [MS_LEFT_MADE] = {"made", "the files store buffers that the model computes itself"},
+    [MS_LEFT_EXTRA] = {"extra", "tensors that do not belong to the model are not loaded"},
 };
 
 static bool add_left(const ms_stored *s, ms_stored_causes *causes)
@@ -108,6 +108,6 @@ bool ms_stored_explain_own(const ms_stored *s, const ms_stored_causes *own, uint
     bool ok = true;
     for (uint32_t i = 0; i < own->count && ok; i++)
         ok = add(causes, own->items[i].name, own->items[i].text, own->items[i].bytes);
-    return ok && add_rest(causes, "what the engine makes of them",
+    return ok && add_rest(causes, "the engine converts or repacks them",
                           (int64_t)loaded_bytes - (int64_t)s->checkpoint.tensor_bytes);
 }

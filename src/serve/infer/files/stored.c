@@ -91,8 +91,8 @@ static ms_status leave(reading *r, const char *file, const ms_safetensor *t, ms_
         left = MS_LEFT_PREDICTION;
         if (layer >= layers + r->prediction_layers) {
             ms_error_set(err, MS_ERR_CONFIG,
-                         "the tensor %.200s is of layer %" PRIu64
-                         ", counted from 0, and config.json has num_hidden_layers %" PRIu64,
+                         "the tensor %.200s belongs to layer %" PRIu64
+                         ", counted from 0, but config.json has num_hidden_layers %" PRIu64,
                          t->name, layer, layers);
             return fail_in(file, err);
         }
@@ -154,12 +154,12 @@ static ms_status fail_shape(const char *file, const ms_safetensor *t, const ms_i
     }
     if (place->expert >= w->shape[0] && place->parts > 1)
         ms_error_set(err, MS_ERR_CONFIG,
-                     "the tensor %.200s is of expert %" PRIu64
-                     ", counted from 0, and the model of config.json has %" PRIu64 " there",
+                     "the tensor %.200s belongs to expert %" PRIu64
+                     ", counted from 0, but the model of config.json has %" PRIu64 " there",
                      t->name, place->expert, w->shape[0]);
     else
         ms_error_set(err, MS_ERR_CONFIG,
-                     "the tensor %.200s is %s of %s, and the model of config.json has %s there",
+                     "the tensor %.200s is %s of %s, but the model of config.json has %s there",
                      t->name, shape_text(t->rank, t->shape, is, sizeof is), t->type->name,
                      shape_text(rank, part, wanted, sizeof wanted));
     return fail_in(file, err);
@@ -230,7 +230,7 @@ static ms_status check_all(const reading *r, const char *path, ms_error *err)
                  missing - 1, missing == 2 ? "" : "s");
     if (elements > 0)
         ms_error_set(err, MS_ERR_CONFIG,
-                     "of %.200s, which the model of config.json has, %" PRIu64 " of %" PRIu64
+                     "of %.200s, which the model of config.json has, only %" PRIu64 " of %" PRIu64
                      " weights are stored",
                      first->name, elements, first->elements);
     else

@@ -32,29 +32,29 @@ static ms_status refuse_family(const ms_infer_job *job, const ms_quantization *q
     bool is_fp8 = q->kind == MS_QUANTIZE_FP8_BLOCK;
     if (q->kind != MS_QUANTIZE_NONE && ms_family_facts_of(c->family)->has_own_linear)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: transformers 5.23 leaves the layers of falcon as they are: "
+                       "quantize: transformers 5.23 does not quantise the layers of falcon: give "
                        "quantize none");
     if (q->kind == MS_QUANTIZE_INT8 && c->latent_rank > 0)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: bitsandbytes 0.50 stops at the latent attention of %s in int8; "
-                       "nf4 and fp4 are predicted",
+                       "quantize: bitsandbytes 0.50 fails in int8 at the latent attention of %s; "
+                       "give nf4 or fp4",
                        c->model_type);
     if (is_fp8 && q->has_power_scales)
         return ms_fail(err, MS_ERR_CONFIG,
                        "quantize: fp8-block with scales in e8m0 (scale_fmt ue8m0) is not "
-                       "predicted; quantize none is");
+                       "predicted; give quantize none");
     if (is_fp8 && c->hidden_size <= MS_FP8_BLOCK)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: fp8-block has another kernel for weights that are one block, "
-                       "which is not predicted: a hidden size above 128 is");
+                       "quantize: fp8-block uses another kernel for weights of a single block, "
+                       "which is not predicted; the hidden size must be above 128");
     if (is_fp8 && c->num_experts > 0 && has_broken_blocks(c))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: the kernel of fp8-block takes experts whose sizes are multiples "
-                       "of 128 alone");
+                       "quantize: the kernel of fp8-block takes only experts whose sizes are "
+                       "multiples of 128; give quantize none");
     if (is_fp8 && c->num_experts > 0 && job->settings->hf.loop == MS_HF_LOOP_GENERATE)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "quantize: generate() runs experts of fp8-block another way while it "
-                       "decodes, which is not predicted; loop forward is");
+                       "quantize: generate() runs experts of fp8-block in another way while it "
+                       "decodes, which is not predicted; give loop forward");
     return MS_OK;
 }
 
@@ -97,20 +97,19 @@ static ms_status refuse_grouped(const ms_infer_job *job, const ms_quantization *
         const char *why;
     } rows[] = {
         {capability < FIRST || capability > LAST,
-         "with another kernel than Marlin's on this device, which is not predicted; compute "
-         "capability 8.0 to 8.9 is"},
-        {q->bits < 4, "in fewer than 4 bits with another kernel than Marlin's, which is not "
-                      "predicted"},
+         "with a kernel other than Marlin's on this device, which is not predicted; devices of "
+         "compute capability 8.0 to 8.9 are"},
+        {q->bits < 4, "in fewer than 4 bits with a kernel other than Marlin's, which is not "
+                      "predicted; 4 and 8 bits are"},
         {q->group_weights == 16 || q->group_weights > LARGEST_GROUP,
-         "in such groups with another kernel than Marlin's, which is not predicted; 32, 64, 128 "
-         "and -1 are"},
-        {q->is_asymmetric, "with zeros (sym false) by another kernel than Marlin's, which is not "
-                           "predicted"},
+         "in groups of this size with a kernel other than Marlin's, which is not predicted; 32, "
+         "64, 128 and -1 are"},
+        {q->is_asymmetric, "with zero points (sym false) with a kernel other than Marlin's, which "
+                           "is not predicted; sym true is"},
         {q->converted_count > 0,
-         "in some modules alone (modules_in_block_to_quantize), which is not "
-         "predicted"},
-        {is_other(c, is_gptq), "of this family another way, which is not predicted"},
-        {!has_whole_groups(c, q), "only where its groups divide the widths of layers"},
+         "only in some modules (modules_in_block_to_quantize), which is not predicted"},
+        {is_other(c, is_gptq), "differently for this family, which is not predicted"},
+        {!has_whole_groups(c, q), "only if its groups divide the widths of the layers"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)
@@ -132,8 +131,9 @@ static ms_status set_compute_dtype(const ms_infer_job *job, ms_quantization *q, 
     if (!name)
         return MS_OK;
     if (!ms_is_in_four_bits(q))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "compute-dtype is of weights in 4 bits, and quantize is not nf4 or fp4");
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "compute-dtype applies to weights in 4 bits, but quantize is neither nf4 nor fp4");
     q->has_compute_dtype = ms_dtype_parse(name, &q->compute_dtype) &&
                            (q->compute_dtype == MS_DTYPE_BF16 || q->compute_dtype == MS_DTYPE_F16 ||
                             q->compute_dtype == MS_DTYPE_F32);
@@ -181,15 +181,15 @@ const char *ms_hf_format_note(const ms_infer_job *job, const ms_quantization *q)
     if (is_fp8 && q->is_dequantized)
         return "fp8-block: this device has no fp8, so the weights are dequantised on loading";
     if (is_fp8 && job->device->compute_capability >= FIRST_WITH_DEEPGEMM)
-        return "fp8-block: products are the Triton kernel's; where nvcc is installed transformers "
-               "takes DeepGEMM, which packs inputs in memory of their own "
+        return "fp8-block: matrix products are predicted with the Triton kernel; where nvcc is "
+               "installed transformers uses DeepGEMM, which packs inputs into separate memory "
                "(TRANSFORMERS_DISABLE_DEEPGEMM_LINEAR=1 switches it off)";
     if (is_grouped(q))
-        return "GPT-QModel's kernel is taken to be Marlin's, which needs nvcc; the library sets "
-               "PYTORCH_ALLOC_CONF to expandable segments where it is not set (allocator cuda: "
-               "it is)";
+        return "GPT-QModel is assumed to use Marlin's kernel, which needs nvcc; the library "
+               "switches PyTorch to expandable segments unless PYTORCH_ALLOC_CONF is set "
+               "(allocator cuda predicts that)";
     if (q->kind == MS_QUANTIZE_INT8)
-        return "columns of activations with outliers depend on data, and int8 is predicted without "
-               "any: one adds 2 bytes for each token and each output of a product";
+        return "int8 is predicted without outlier columns in the activations, because these depend "
+               "on the data: each adds 2 bytes per token and output of a matrix product";
     return NULL;
 }

@@ -278,15 +278,14 @@ static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infe
         const char *text;
     } rows[] = {
         {decodes_in_batches(job, r),
-         "generate() runs experts another way while it decodes: see loop generate"},
-        {r->generation.has_static_cache,
-         "generate() compiles decoding with a static cache; the figures are of calls that are not "
-         "compiled"},
+         "generate() runs experts differently while it decodes: see loop generate"},
+        {r->generation.has_static_cache, "generate() compiles decoding with a static cache; the "
+                                         "figures are for calls that are not compiled"},
         {job->config->long_rotary, "generate() drops the cache where the context passes "
                                    "original_max_position_embeddings"},
         {format != NULL, format},
         {r->generation.packing.kind == MS_CACHE_QUANTO,
-         "cache quanto: keys and values are unpacked by quanto's own kernel, which needs nvcc"},
+         "cache quanto: quanto's own kernel unpacks keys and values, which needs nvcc"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies && !ms_vec_push(&result->notes, rows[i].text))
@@ -297,9 +296,9 @@ static bool add_differences(const ms_infer_job *job, const ms_hf_run *r, ms_infe
 static bool add_notes(const ms_infer_job *job, const ms_hf_run *r, const ms_hf_play *play,
                       ms_infer_result *result)
 {
-    static const char sampled[] = "not every token's pass is run: what is reserved while tokens "
-                                  "are generated may differ";
-    static const char full[] = "the device is full: bytes are the least that is needed";
+    static const char sampled[] =
+        "not every token's pass was simulated: reserved memory during generation may differ";
+    static const char full[] = "the device is full: the figures are the least that is needed";
     if (ms_hf_play_failed(play) && !ms_vec_push(&result->notes, full))
         return false;
     if (ms_generation_is_sampled(job->config, &r->generation) &&

@@ -22,14 +22,15 @@ static ms_status hf_count_tokens(const ms_infer_settings *s, uint64_t prompt, ui
     if (*tokens > 0 && ms_infer_settings_has(s, "context") && prompt + *tokens != s->context)
         return ms_fail(err, MS_ERR_USAGE,
                        "generate: %" PRIu64 " tokens after a prompt of %" PRIu64
-                       " are not a context of %" PRIu64 ": leave out one of them",
+                       " do not make a context of %" PRIu64 ": leave out one of the three",
                        *tokens, prompt, s->context);
     if (*tokens > 0)
         return MS_OK;
     if (prompt >= s->context)
         return ms_fail(err, MS_ERR_USAGE,
-                       "context: %" PRIu64 " tokens leave none to generate after a prompt of "
-                       "%" PRIu64 "; a longer context, or generate, says how many",
+                       "context: %" PRIu64
+                       " tokens leave none to generate after a prompt of %" PRIu64
+                       "; give a longer context, or the number of tokens with generate",
                        s->context, prompt);
     *tokens = s->context - prompt;
     return MS_OK;
@@ -76,7 +77,7 @@ static ms_status translation_refuse(const ms_infer_job *job, ms_error *err)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)
             return ms_fail(err, MS_ERR_USAGE,
-                           "%s: of %s plain weights on the device and calls of the model with a "
+                           "%s: for %s only plain weights on the device and model calls with a "
                            "dynamic cache are predicted",
                            rows[i].field, job->config->model_type);
     return MS_OK;
@@ -101,31 +102,33 @@ static ms_status refuse(const ms_infer_job *job, ms_error *err)
 {
     const ms_infer_settings *s = job->settings;
     if (!job->config)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "engine hf: a GGUF file is not predicted; give a built-in model or a "
-                       "config.json");
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "engine hf does not read GGUF files; give a built-in model or a config.json");
     if (job->config->num_layers > MOST_LAYERS)
         return ms_fail(err, MS_ERR_LIMIT,
-                       "engine: hf is predicted for up to %d layers, and the model has %" PRIu64
+                       "engine: hf is predicted for up to %d layers, but the model has %" PRIu64
                        "; other engines take more",
                        (int)MOST_LAYERS, job->config->num_layers);
     if (job->device->is_cpu)
-        return ms_fail(err, MS_ERR_CONFIG, "engine hf: device cpu is not predicted");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine hf is not predicted on device cpu; give a GPU, or engine llama.cpp");
     if (s->gpus > 1)
-        return ms_fail(err, MS_ERR_USAGE, "engine hf: several devices are not predicted: gpus 1");
+        return ms_fail(err, MS_ERR_USAGE, "engine hf is predicted on one device only: give gpus 1");
     if (s->quant)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "quant is of GGUF files, which engine hf does not run: see quantize");
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "quant chooses the type of a GGUF file, which engine hf does not read; use quantize");
     if (s->dtype && strncmp(s->dtype, "fp8", 3) == 0)
         return ms_fail(err, MS_ERR_USAGE, "dtype: engine hf does not predict weights in fp8");
     if (job->config->is_fp8 && !s->dtype)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "the model's weights are in fp8, which engine hf does not predict; choose "
-                       "another type with dtype");
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "engine hf does not predict this model's fp8 weights; choose another type with dtype");
     if (s->hf.attention && strcmp(s->hf.attention, "flash_attention_2") == 0)
         return ms_fail(err, MS_ERR_USAGE,
-                       "attention flash_attention_2: what the package flash-attn allocates is not "
-                       "predicted; sdpa uses flash attention too");
+                       "attention flash_attention_2: the package flash-attn is not predicted; sdpa "
+                       "uses flash attention too");
     return MS_OK;
 }
 
@@ -144,8 +147,8 @@ static ms_status place_layers(const ms_infer_job *job, ms_run_config *run, ms_er
                        job->config->model_type);
     if (ms_is_packed(&run->quantization))
         return ms_fail(err, MS_ERR_USAGE,
-                       "gpu-layers: layers on the host beside packed ones are not predicted: "
-                       "quantize none");
+                       "gpu-layers: layers on the host are not predicted for quantised weights; "
+                       "give quantize none");
     run->has_host_layers = true;
     run->device_layers = s->gpu_layers;
     return MS_OK;
@@ -162,13 +165,14 @@ static ms_status refuse_loop(const ms_infer_job *job, ms_error *err)
         const char *why;
     } rows[] = {
         {s->cache == MS_HF_CACHE_STATIC, "compiles decoding with a static cache"},
-        {c->family->has_no_attention, "hands other arguments to models without attention"},
+        {c->family->has_no_attention, "passes other arguments to models without attention"},
         {c->long_rotary, "drops the cache where the context passes "
                          "original_max_position_embeddings"},
     };
     for (size_t i = 0; s->loop == MS_HF_LOOP_GENERATE && i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)
-            return ms_fail(err, MS_ERR_CONFIG, "loop: generate() %s; loop forward is predicted",
+            return ms_fail(err, MS_ERR_CONFIG,
+                           "loop: generate() %s, which is not predicted; give loop forward",
                            rows[i].why);
     return MS_OK;
 }
@@ -188,11 +192,11 @@ static ms_status resolve_cache(const ms_infer_job *job, ms_generation *g, ms_err
         (ms_cache_packing){kinds[s->cache], s->cache_bits, s->cache_group, s->residual_length};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (s->cache != MS_HF_CACHE_QUANTO && ms_infer_settings_has(job->settings, names[i]))
-            return ms_fail(err, MS_ERR_USAGE, "%s is of cache quanto", names[i]);
+            return ms_fail(err, MS_ERR_USAGE, "%s applies to cache quanto only", names[i]);
     if (g->packing.kind != MS_CACHE_PLAIN && job->settings->fit == MS_INFER_FIT_CONTEXT)
         return ms_fail(err, MS_ERR_USAGE,
-                       "fit: the largest context is not looked for with a quantised cache, of "
-                       "which every pass is run; batch and concurrency are");
+                       "fit: context is not searched with a quantised cache, because every pass "
+                       "would have to be simulated; batch and concurrency are");
     if (s->cache_bits == 3)
         return ms_fail(err, MS_ERR_USAGE, "cache-bits: found 3, expected 2 or 4");
     return MS_OK;
@@ -233,8 +237,8 @@ static ms_status refuse_for_encoder(const ms_infer_job *job, ms_error *err)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].applies)
             return ms_fail(err, MS_ERR_USAGE,
-                           "%s: of %s one forward pass over the prompt is predicted, with plain "
-                           "weights on the device",
+                           "%s: for %s only a forward pass over the prompt is predicted, with "
+                           "plain weights on the device",
                            rows[i].field, job->config->model_type);
     return MS_OK;
 }

@@ -66,7 +66,7 @@ ms_status ms_infer_settings_check(const ms_infer_settings *settings, const char 
             return rows[i].scope & (rows[i].scope - 1)
                        ? ms_fail(err, MS_ERR_USAGE, "%s is not a setting of engine %s",
                                  rows[i].name, engine)
-                       : ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, and the engine is %s",
+                       : ms_fail(err, MS_ERR_USAGE, "%s is a setting of %s, but the engine is %s",
                                  rows[i].name, texts[i].group, engine);
     return MS_OK;
 }

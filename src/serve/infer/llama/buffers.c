@@ -118,14 +118,17 @@ static bool add_causes(const ms_llama_run *r, const sums *s, ms_infer_result *re
     int64_t padding = on_devices - (int64_t)(s->tied + s->shared + s->stored - s->on_host);
     int64_t on_host = (int64_t)(is_mapped ? s->mapped : s->host + s->repacked);
     const ms_stored_cause causes[] = {
-        {"tied-copy", "the table of embeddings is on the host, and on a device as the head",
+        {"tied-copy",
+         "the embedding table is on the host, and again on a device as the output head",
          (int64_t)s->tied},
-        {"shared-copy", "what all layers use is wherever layers are", (int64_t)s->shared},
-        {"repacked", "what the CPU's kernels rearrange is in memory beside the mapped file",
+        {"shared-copy", "tensors that all layers use are on every device that has layers",
+         (int64_t)s->shared},
+        {"repacked",
+         "weights that the CPU's kernels rearrange are in memory beside the mapped file",
          is_mapped ? (int64_t)s->repacked : 0},
         {"padding", "devices pad tensors", padding},
         {is_mapped ? "mapped" : "padding",
-         is_mapped ? "the file is mapped from the first tensor of the host to the last one"
+         is_mapped ? "the file is mapped from the host's first tensor to its last"
                    : "the host pads tensors",
          on_host - (int64_t)s->on_host},
     };
@@ -191,8 +194,9 @@ static ms_status check_rows(const ms_llama_run *r, ms_error *err)
         uint64_t heads = r->model->latent > 0 ? 1 : l->kv_heads;
         if (heads * r->model->head_k % ms_stored_type_of(r->type_k)->block_elements != 0 ||
             heads * r->model->head_v % ms_stored_type_of(r->type_v)->block_elements != 0)
-            return ms_fail(err, MS_ERR_CONFIG,
-                           "cache-type-k, cache-type-v: a cell's values are no whole blocks");
+            return ms_fail(
+                err, MS_ERR_CONFIG,
+                "cache-type-k, cache-type-v: the values of a cell do not fill whole blocks");
     }
     return MS_OK;
 }

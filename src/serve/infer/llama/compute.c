@@ -78,8 +78,8 @@ ms_status ms_llama_compute_estimate(const ms_llama_run *r, uint64_t *bytes, ms_e
 ms_status ms_llama_compute_add(const ms_llama_run *r, ms_infer_result *result, ms_error *err)
 {
     static const char note[] =
-        "compute: the figure is llama.cpp's measure without loading and without fused routing of "
-        "experts; a usual run takes what is at the other end of the range";
+        "compute: the figure is what llama.cpp measures without loading the model and without "
+        "fused expert routing; a usual run needs the other end of the range";
     enum { MOST = MS_LLAMA_MAX_DEVICES + 1 };
     uint64_t bytes[MOST] = {0}, loaded[MOST] = {0};
     ms_llama_batch batch = reserved_batch(r);

@@ -82,13 +82,16 @@ static void convert_latent(const ms_model_config *c, ms_llama_model *m)
 static ms_status convert_check(const ms_model_config *c, const ms_llama_model *m, ms_error *err)
 {
     if (c->head != MS_HEAD_CAUSAL_LM)
-        return ms_fail(err, MS_ERR_CONFIG, "llama.cpp: only models that predict the next token");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "llama.cpp: only models that predict the next token are supported");
     if (c->long_rotary)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "longrope: give the GGUF file; its factors are not made from a config.json");
+                       "longrope: give the GGUF file, because the factors cannot be derived from a "
+                       "config.json");
     if (m->arch == MS_LLAMA_LLAMA && (c->attention_bias || c->mlp_bias))
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "attention_bias and mlp_bias: give the GGUF file of such a model");
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "attention_bias and mlp_bias: give the GGUF file of a model with these biases");
     return MS_OK;
 }
 
@@ -102,7 +105,8 @@ static ms_status llama_convert(const ms_infer_job *job, ms_llama_model *m, ms_er
                        c->family->model_type);
     if (c->quantization.kind == MS_QUANTIZE_COMPRESSED)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "llama.cpp: weights of compressed-tensors are not converted");
+                       "llama.cpp: weights of compressed-tensors cannot be converted; give the "
+                       "model's GGUF file");
     m->n_layer = c->num_layers;
     m->n_embd = c->hidden_size;
     m->n_vocab = c->vocab_size;
@@ -274,7 +278,7 @@ static ms_status read_arch(const ms_gguf *gguf, ms_llama_model *m, ms_error *err
             return MS_OK;
         }
     return ms_fail(err, MS_ERR_CONFIG,
-                   "architecture %.60s is not known here; llama, qwen2, qwen3, qwen3moe, gemma2, "
+                   "architecture %.60s is not supported; llama, qwen2, qwen3, qwen3moe, gemma2, "
                    "gemma3, gpt2, phi3, deepseek2, gpt-oss, lfm2 and mamba2 are",
                    v->text);
 }
@@ -301,8 +305,8 @@ static ms_status llama_metadata_read(const ms_gguf *gguf, ms_arena *arena, ms_ll
     const ms_gguf_value *mla_v = find(gguf, m->arch, "attention.value_length_mla");
     if (m->arch == MS_LLAMA_DEEPSEEK2 && (!mla_k || !mla_v))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "the file is of an old conversion without attention.key_length_mla, which "
-                       "is not supported");
+                       "the file comes from an old converter that wrote no "
+                       "attention.key_length_mla, which is not supported; convert the model again");
     if (mla_k && (mla_k->number < (int64_t)m->n_rot || mla_k->number > MOST || mla_v->number < 1 ||
                   mla_v->number > MOST))
         return fail_key(mla_k, err);
@@ -354,7 +358,8 @@ static ms_status take_tensors(const ms_gguf *gguf, ms_llama_model *m, ms_error *
         memcpy(t.shape, from->shape, sizeof t.shape);
         if (t.layer > (int64_t)m->n_layer)
             return ms_fail(err, MS_ERR_CONFIG,
-                           "the tensor %.60s is of a layer that the model lacks", t.name);
+                           "the tensor %.60s belongs to a layer that the model does not have",
+                           t.name);
         if (strcmp(t.name, "token_embd.weight") == 0) {
             has_table = true;
             m->n_vocab = t.shape[1];
@@ -422,7 +427,7 @@ static ms_status load(const ms_infer_job *job, ms_llama_model *m, ms_error *err)
     if (job->gguf) {
         if (job->settings->quant && ms_infer_settings_has(job->settings, "quant"))
             return ms_fail(err, MS_ERR_USAGE,
-                           "quant: the types of the weights are those of the GGUF file");
+                           "quant: a GGUF file has its own weight types; leave quant out");
         ms_status status = llama_metadata_read(job->gguf, job->arena, m, err);
         return status == MS_OK ? take_tensors(job->gguf, m, err) : status;
     }
@@ -458,8 +463,8 @@ static ms_status check(const ms_llama_model *m, ms_error *err)
         m->conv_width > MOST_WIDTH || m->inner > MOST_WIDTH || m->state > MOST_WIDTH ||
         m->groups > MOST_WIDTH)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "the model's numbers of heads, experts or tokens, or their widths, are not "
-                       "possible together");
+                       "the model's numbers of heads, experts or tokens, or their widths, do not "
+                       "fit together");
     return MS_OK;
 }
 

@@ -565,10 +565,9 @@ static bool pipelines(const ms_llama_run *r)
 
 static ms_status fail_lacking(const ms_llama_build *b, ms_error *err)
 {
-    return ms_fail(
-        err, MS_ERR_CONFIG,
-        "the model's tensor %s is missing, or its shape does not agree with the metadata",
-        b->lacking);
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "the model's tensor %s is missing, or its shape contradicts the metadata",
+                   b->lacking);
 }
 
 ms_status ms_llama_plan_make(const ms_llama_run *r, const ms_llama_batch *batch, ms_llama_plan *p,

@@ -151,8 +151,8 @@ ms_status ms_llama_mix_apply(ms_llama_mix mix, ms_llama_model *m, ms_error *err)
     bool is_plain = mix == MS_LLAMA_MIX_F16 || mix == MS_LLAMA_MIX_BF16;
     if (mix == MS_LLAMA_MIX_MXFP4 && m->experts == 0)
         return ms_fail(err, MS_ERR_USAGE,
-                       "quant: mxfp4 is a type of experts, and the model has none; q8_0 is what "
-                       "its other tensors would have");
+                       "quant: mxfp4 is a type for experts, but the model has none; q8_0 is what "
+                       "other tensors get");
     for (uint32_t i = 0; i < m->tensors.count; i++) {
         q.values += is_value(&m->tensors.items[i]);
         q.downs += is_down(&m->tensors.items[i]);
@@ -165,8 +165,9 @@ ms_status ms_llama_mix_apply(ms_llama_mix mix, ms_llama_model *m, ms_error *err)
         t->type = is_kept ? t->type : chosen;
         uint64_t block = ms_stored_type_of(t->type)->block_elements;
         if (t->shape[0] % block != 0)
-            return ms_fail(err, MS_ERR_CONFIG, "quant: the rows of %.60s are no whole blocks of %s",
-                           t->name, ms_stored_type_of(t->type)->name);
+            return ms_fail(err, MS_ERR_CONFIG,
+                           "quant: the rows of %.60s do not fill whole blocks of %s", t->name,
+                           ms_stored_type_of(t->type)->name);
     }
     return MS_OK;
 }

@@ -39,7 +39,7 @@ static ms_status set_types(ms_llama_run *r, ms_error *err)
                        "cache-type-v: llama.cpp refuses quantised values without flash attention");
     if (r->model->latent > 0 && r->type_k != r->type_v)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "cache-type-v: with multi-head latent attention it must be cache-type-k");
+                       "cache-type-v: with multi-head latent attention it must equal cache-type-k");
     return MS_OK;
 }
 
@@ -63,7 +63,7 @@ static ms_status set_context(ms_llama_run *r, ms_error *err)
     }
     if (r->n_ctx > (uint64_t)1 << 30)
         return ms_fail(err, MS_ERR_LIMIT,
-                       "context: %" PRIu64 " cells are more than llama.cpp counts", r->n_ctx);
+                       "context: %" PRIu64 " cells are more than llama.cpp can count", r->n_ctx);
     r->streams = l->kv_unified ? 1 : r->n_seq;
     r->outputs = l->outputs ? l->outputs : r->n_batch;
     return MS_OK;
@@ -195,8 +195,8 @@ static ms_status apply_rule(const char *rule, size_t length, ms_llama_run *r, ui
     ms_pattern_free(pattern);
     return *steps > 0 ? MS_OK
                       : ms_fail(err, MS_ERR_LIMIT,
-                                "override-tensor: matching takes more than %d steps; shorter "
-                                "patterns, or fewer, take less",
+                                "override-tensor: matching takes more than %d steps; give shorter "
+                                "or fewer patterns",
                                 (int)MS_PATTERN_MOST_STEPS);
 }
 

@@ -103,7 +103,7 @@ static const char *refusal_of(const ms_llama_search *s)
 {
     const ms_infer_settings *given = s->job->settings;
     if (s->devices == 0)
-        return "the context alone makes no room for the model in the host's memory";
+        return "a shorter context alone does not fit the model into the host's memory";
     if (ms_infer_settings_has(given, "gpu-layers"))
         return "gpu-layers is given";
     if (s->devices > 1 && ms_infer_settings_has(given, "tensor-split"))
@@ -195,7 +195,7 @@ static ms_status read_mib(const char *word, int64_t *value, ms_error *err)
     bool is_whole = end != word && *end == '\0' && number >= 0 && number <= MOST_MIB &&
                     number == (double)(int64_t)number;
     *value = is_whole ? (int64_t)number << 20 : 0;
-    return is_whole ? MS_OK : ms_fail(err, MS_ERR_USAGE, "'%.40s' is no number of MiB", word);
+    return is_whole ? MS_OK : ms_fail(err, MS_ERR_USAGE, "'%.40s' is not a number of MiB", word);
 }
 
 /* Values for each place, separated by "/" or ","; one is for all. */
@@ -277,7 +277,7 @@ static ms_status search(const ms_infer_job *job, const ms_llama_model *model, ui
     s->is_context_free =
         !ms_infer_settings_has(given, "context") && !ms_infer_settings_has(given, "ctx-size");
     if (s->is_context_free && model->positions == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "engine-fit: the model names no context_length");
+        return ms_fail(err, MS_ERR_CONFIG, "engine-fit: the model states no context_length");
     ms_status status = MS_OK;
     if (given->llama.engine_fit == MS_LLAMA_ENGINE_FIT_SERVER)
         status = set_server(&s->settings, job->arena, err);
@@ -317,7 +317,7 @@ static ms_status refuse(const ms_infer_job *job, ms_infer_choice *c, ms_error *e
     char needed[MS_SIZE_TEXT_BYTES], there[MS_SIZE_TEXT_BYTES];
     for (uint32_t i = 0; i < c->devices && !c->refusal; i++)
         if (c->places[i].needed > c->places[i].free) {
-            c->refusal = ms_arena_printf(job->arena, "%s of %s are needed, and %s are free",
+            c->refusal = ms_arena_printf(job->arena, "%s of %s are needed, but %s are free",
                                          ms_size_format(c->places[i].needed, needed, sizeof needed),
                                          ms_llama_device_name((int)i),
                                          ms_size_format(c->places[i].free, there, sizeof there));
@@ -394,7 +394,8 @@ ms_status ms_llama_choose(const ms_infer_job *job, ms_infer_settings *settings, 
         return MS_OK;
     if (given->fit != MS_INFER_FIT_NONE)
         return ms_fail(err, MS_ERR_USAGE,
-                       "engine-fit: llama.cpp's own --fit leaves nothing for fit to look for");
+                       "engine-fit: llama.cpp's own --fit already chooses what fit would search "
+                       "for; leave out one of them");
     if (job->budget_bytes == 0 && !given->llama.free_memory)
         return ms_fail(err, MS_ERR_USAGE,
                        "engine-fit: the memory of %s is not known: give --budget or --free-memory",

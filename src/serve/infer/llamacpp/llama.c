@@ -39,13 +39,15 @@ static bool add_overflow_note(const ms_llama_run *r, ms_infer_result *result)
     bool is_learned = has_learned_positions(m);
     if (m->positions == 0 || r->n_ctx_seq <= m->positions)
         return true;
-    const char *note = ms_arena_printf(
-        r->job->arena,
-        is_learned ? "context: the model has learned %" PRIu64 " positions: llama.cpp loads with "
-                     "a warning, and has no embeddings for tokens past them"
-                   : "context: the model was trained with %" PRIu64 " tokens: llama.cpp loads with "
-                     "a warning, and the slots of llama-server take no more",
-        m->positions);
+    const char *note =
+        ms_arena_printf(r->job->arena,
+                        is_learned ? "context: the model has learned %" PRIu64
+                                     " positions: llama.cpp loads it with a warning, but has no "
+                                     "embeddings for tokens beyond them"
+                                   : "context: the model was trained with %" PRIu64
+                                     " tokens: llama.cpp loads it with a warning, and "
+                                     "llama-server's slots take no more than that",
+                        m->positions);
     return note && ms_vec_push(&result->notes, note);
 }
 

@@ -269,7 +269,7 @@ static ms_status step_of(sharing *f, const point *high, uint32_t device, uint32_
     int64_t room = f->target[device] - f->at.used[device];
     if (rise == 0)
         return ms_fail(f->err, MS_ERR_CONFIG,
-                       "engine-fit: layers that take no memory, for which llama.cpp divides by 0");
+                       "engine-fit: the layers take no memory, so llama.cpp would divide by 0");
     uint32_t guess = (uint32_t)((int64_t)delta * room / rise);
     guess = guess > 1 ? guess : 1;
     *step = guess < delta - 1 ? guess : delta - 1;

@@ -147,7 +147,7 @@ static ms_status count_work(const ms_infer_job *job, const ms_infer_result *resu
     if (ms_infer_part_total(result, MS_INFER_HOST, MS_INFER_WEIGHTS, ~0u).expected > 0)
         work->reason = "weights are on the host, whose bandwidth is not known";
     if (c->family->has_no_attention || c->family->is_bidirectional || c->is_encoder_decoder)
-        work->reason = "it is known for decoders with attention alone";
+        work->reason = "it is known only for decoders whose layers all have attention";
     set_rate(job->device, &as, work);
     for (uint32_t i = 0; i < inventory->weights.count; i++)
         add_weight(&inventory->weights.items[i], &as, work);

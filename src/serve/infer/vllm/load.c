@@ -372,7 +372,7 @@ static ms_status vllm_weights_finish(ms_vllm_weights *w, uint64_t layers, ms_err
     if (w->odd_in > 0)
         return ms_fail(err, MS_ERR_CONFIG,
                        "vllm: a linear layer from %" PRIu64 " to %" PRIu64
-                       " features is not known in %s",
+                       " features is not supported in %s",
                        w->odd_in, w->odd_out, ms_vllm_scheme_row_of(w->s->scheme.kind)->name);
     return w->has_failed ? ms_infer_no_memory(err) : MS_OK;
 }

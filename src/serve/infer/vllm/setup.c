@@ -28,8 +28,8 @@ static ms_status read_yarn(const ms_infer_job *job, ms_vllm_setup *s, ms_error *
         status = ms_json_get_number(value, 1, 1 << 16, &factor, err);
     if (status == MS_OK && (!has || (double)original * factor > MOST_POSITIONS))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: yarn is known with original_max_position_embeddings and factor, up "
-                       "to %d tokens",
+                       "vllm: yarn is supported with original_max_position_embeddings and factor, "
+                       "up to %d tokens",
                        MOST_POSITIONS);
     s->positions = (uint64_t)((double)original * factor);
     s->rotary.rows = s->positions;
@@ -50,7 +50,8 @@ static ms_status read_positions(const ms_infer_job *job, ms_vllm_setup *s, ms_er
     if (strcmp(type, "yarn") == 0)
         return read_yarn(job, s, err);
     if (strcmp(type, "") != 0 && strcmp(type, "default") != 0 && strcmp(type, "llama3") != 0)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not known", type);
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: rotary scaling of type %.40s is not supported",
+                       type);
     return MS_OK;
 }
 
@@ -61,14 +62,15 @@ static ms_status check_experts(const ms_infer_job *job, const ms_vllm_setup *s, 
     if (s->arch->experts == MS_VLLM_EXPERTS_NONE)
         return MS_OK;
     if (s->config->num_experts == 0 || s->config->experts_per_token == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: a mixture without experts is not known");
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: a mixture without experts is not supported");
     if (job->device->compute_capability >= 100)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: mixtures of experts are not known on Blackwell");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: mixtures of experts are not supported on Blackwell");
     if (v->version != MS_VLLM_0_25 &&
         (s->arch->is_latent || s->arch->has_sinks || v->quantization != MS_VLLM_QUANTIZATION_AUTO))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: of 0.20.2 mixtures of experts are known without latent attention, "
-                       "sinks and quantization");
+                       "vllm: with version 0.20.2, mixtures of experts are supported only without "
+                       "latent attention, sinks and quantization");
     return MS_OK;
 }
 
@@ -76,14 +78,16 @@ static ms_status open_model(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
 {
     const ms_model_config *c = job->config;
     if (!c)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: a GGUF file is not known; give a config.json");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "engine vllm does not read GGUF files; give a config.json");
     s->config = c;
     s->arch = ms_family_facts_of(c->family)->vllm;
     if (!s->arch)
         return ms_fail(err, MS_ERR_CONFIG, "vllm: models of type %.60s are unsupported",
                        c->family->model_type);
     if (c->head != MS_HEAD_CAUSAL_LM)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: only models that predict the next token");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: only models that predict the next token are supported");
     ms_status status = check_experts(job, s, err);
     if (status == MS_OK)
         status = ms_vllm_scheme_read(job, s->arch, &s->scheme, err);
@@ -116,17 +120,18 @@ static ms_status set_devices(const ms_infer_settings *set, ms_vllm_setup *s, ms_
     if (s->tensor_parallel * s->stages != gpus)
         return ms_fail(err, MS_ERR_USAGE,
                        "tensor-parallel-size x pipeline-parallel-size is %" PRIu64
-                       ", and there are %" PRIu64 " gpus",
+                       ", but gpus is %" PRIu64,
                        s->tensor_parallel * s->stages, gpus);
     if (s->stages > s->config->num_layers)
         return ms_fail(err, MS_ERR_USAGE,
-                       "pipeline-parallel-size: more stages than the %" PRIu64 " layers",
+                       "pipeline-parallel-size: there are more stages than the model's %" PRIu64
+                       " layers",
                        s->config->num_layers);
     for (uint64_t i = 0; i < s->config->num_layers && s->stages > 1; i++)
         if (ms_vllm_slides(s, i) != ms_vllm_slides(s, 0))
             return ms_fail(err, MS_ERR_CONFIG,
-                           "pipeline-parallel-size: of layers with a window among others it is "
-                           "not known");
+                           "pipeline-parallel-size: models that mix layers with and without a "
+                           "window are not supported");
     return MS_OK;
 }
 
@@ -199,8 +204,9 @@ static ms_status set_dtype(const ms_infer_job *job, ms_vllm_setup *s, ms_error *
         if (s->is_fp16 || strcmp(dtype, others[i]) == 0)
             return MS_OK;
     }
-    return dtype ? ms_fail(err, MS_ERR_USAGE, "dtype: engine vllm is known in bf16 and fp16 alone")
-                 : MS_OK;
+    return dtype
+               ? ms_fail(err, MS_ERR_USAGE, "dtype: engine vllm is supported in bf16 and fp16 only")
+               : MS_OK;
 }
 
 static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error *err)
@@ -212,10 +218,11 @@ static ms_status set_engine(const ms_infer_job *job, ms_vllm_setup *s, ms_error 
                (v->runner == MS_VLLM_RUNNER_AUTO && s->is_025 &&
                 (s->arch->experts == MS_VLLM_EXPERTS_NONE || s->arch->has_v2_experts));
     if (s->is_v2 && !s->is_025)
-        return ms_fail(err, MS_ERR_CONFIG, "model-runner: v2 is known of vLLM 0.25.1 alone");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "model-runner: v2 is supported with vllm-version 0.25.1 only");
     if (s->arch->is_latent && v->kv_dtype != MS_VLLM_KV_AUTO)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "kv-cache-dtype: of latent attention it is known in bf16 and fp16 alone");
+                       "kv-cache-dtype: with latent attention only bf16 and fp16 are supported");
     s->kv_element = v->kv_dtype == MS_VLLM_KV_FP8 ? 1 : MS_VLLM_ELEMENT;
     s->total_bytes = job->budget_bytes;
     s->requested_bytes = (uint64_t)ceil((double)s->total_bytes * v->utilization);
@@ -226,10 +233,12 @@ ms_status ms_vllm_setup_resolve(const ms_infer_job *job, ms_vllm_setup *s, ms_er
 {
     *s = (ms_vllm_setup){.job = job};
     if (job->device->compute_capability < 80)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: known are NVIDIA devices of compute capability 8.0 and later");
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "vllm: only NVIDIA devices of compute capability 8.0 and later are supported");
     if (ms_infer_settings_has(job->settings, "quant"))
-        return ms_fail(err, MS_ERR_USAGE, "quant is for llama.cpp; vLLM has --quantization");
+        return ms_fail(err, MS_ERR_USAGE,
+                       "quant is an option of engine llama.cpp; engine vllm has quantization");
     ms_status status = open_model(job, s, err);
     if (status == MS_OK)
         status = set_devices(job->settings, s, err);
@@ -241,8 +250,9 @@ ms_status ms_vllm_setup_resolve(const ms_infer_job *job, ms_vllm_setup *s, ms_er
         status = set_dtype(job, s, err);
     if (status == MS_OK && s->scheme.kind == MS_VLLM_MXFP4 &&
         (s->is_fp16 || s->tensor_parallel > 1))
-        status = ms_fail(err, MS_ERR_CONFIG,
-                         "vllm: experts in mxfp4 are known in bf16 and on one device of a layer");
+        status = ms_fail(
+            err, MS_ERR_CONFIG,
+            "vllm: experts in mxfp4 are supported only in bf16 and with each layer on one device");
     return status == MS_OK ? set_engine(job, s, err) : status;
 }
 

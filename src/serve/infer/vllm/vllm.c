@@ -179,21 +179,18 @@ static const char *refusal(const ms_vllm_setup *s, const answer *a)
     if (s->total_bytes == 0)
         return "";
     if (s->total_bytes < context || s->total_bytes - context < s->requested_bytes)
-        return ms_arena_printf(arena,
-                               "vLLM starts only where %s GiB are free, and the CUDA context "
-                               "leaves %s",
-                               ms_gib(s->requested_bytes, asked),
-                               ms_gib(s->total_bytes - context, left));
+        return ms_arena_printf(
+            arena, "vLLM starts only if %s GiB are free, but the CUDA context leaves %s",
+            ms_gib(s->requested_bytes, asked), ms_gib(s->total_bytes - context, left));
     if (a->blocks == 0)
-        return ms_arena_printf(arena,
-                               "weights and the profile run leave nothing of %s GiB for the KV "
-                               "cache",
-                               ms_gib(s->requested_bytes, asked));
+        return ms_arena_printf(
+            arena, "weights and the profile run leave nothing of its %s GiB for the KV cache",
+            ms_gib(s->requested_bytes, asked));
     if (a->blocks < c->request_blocks)
         return ms_arena_printf(
             arena,
-            "a request of %" PRIu64 " tokens needs %s GiB of KV cache, and %s are left, for "
-            "%" PRIu64 " tokens",
+            "a request of %" PRIu64
+            " tokens needs %s GiB of KV cache, but only %s are left, enough for %" PRIu64 " tokens",
             s->length, ms_gib(c->request_blocks * ms_vllm_block_bytes(c), needed),
             ms_gib(a->blocks * ms_vllm_block_bytes(c), left),
             ms_vllm_cache_tokens(s, c, a->blocks));
@@ -214,8 +211,8 @@ static const char *over_budget(const ms_vllm_setup *s, uint64_t all_bytes)
     char budget[MS_GIB_TEXT], all[MS_GIB_TEXT], there[MS_GIB_TEXT];
     return ms_arena_printf(
         s->job->arena,
-        "no shorter context makes it fit: vLLM fills %s GiB whatever the context is, and "
-        "with the CUDA context and what it does not count these are %s of %s",
+        "no shorter context makes it fit: vLLM fills %s GiB whatever the context length, which "
+        "with the CUDA context and what it does not count makes %s of %s",
         ms_gib(s->requested_bytes, budget), ms_gib(all_bytes, all), ms_gib(s->total_bytes, there));
 }
 
@@ -226,7 +223,8 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
 {
     uint64_t context = s->job->device->context_expected_bytes, needed = 0, all_bytes = 0;
     if (s->seqs < s->job->settings->concurrency)
-        return "no context makes it fit: vLLM runs fewer requests at once than are asked for";
+        return "no context length makes it fit: vLLM runs fewer requests at once than "
+               "--concurrency";
     for (uint32_t i = 0; i < result->devices; i++) {
         uint64_t all = ms_infer_total(result, (int)i, MS_INFER_DECODE).expected;
         uint64_t cache =
@@ -236,11 +234,12 @@ static const char *no_context_fits(const ms_vllm_setup *s, const answer *a,
         all_bytes = all > all_bytes ? all : all_bytes;
     }
     if (s->total_bytes < context || needed >= s->total_bytes - context)
-        return "no context makes it fit: what is beside the KV cache is too large already";
+        return "no context length makes it fit: everything besides the KV cache is already too "
+               "large";
     if (s->total_bytes - context < s->requested_bytes)
-        return "no context makes it fit: vLLM wants more of the memory than is free";
-    return a->blocks == 0 ? "no context makes it fit: vLLM's share of the memory has no room for a "
-                            "KV cache"
+        return "no context length makes it fit: vLLM claims more memory than is free";
+    return a->blocks == 0 ? "no context length makes it fit: vLLM's share of the memory has no "
+                            "room for a KV cache"
                           : over_budget(s, all_bytes + context);
 }
 
@@ -308,16 +307,15 @@ static const char *decision(const ms_vllm_setup *s, const answer *a)
 static const char *limit(const ms_vllm_setup *s, const answer *a)
 {
     const ms_vllm_cache *c = &a->stages[0].cache;
-    const char *change = takes_fp8_cache(s)
-                             ? "; --kv-cache-dtype fp8 halves a request's, a shorter --context "
-                               "too"
-                             : "; a shorter --context holds fewer";
+    const char *change = takes_fp8_cache(s) ? "; --kv-cache-dtype fp8 halves what a request needs, "
+                                              "and a shorter --context reduces it"
+                                            : "; with a shorter --context a request needs fewer";
     if (held(a, 1) >= s->seqs)
-        return ms_arena_printf(s->job->arena,
-                               "what stops the next request is --max-num-seqs %" PRIu64, s->seqs);
+        return ms_arena_printf(s->job->arena, "the limit on requests is --max-num-seqs %" PRIu64,
+                               s->seqs);
     return ms_arena_printf(s->job->arena,
-                           "what stops the next request are blocks of the KV cache: %" PRIu64
-                           " of %" PRIu64 " a request%s",
+                           "the limit on requests is the KV cache: each takes %" PRIu64
+                           " of its %" PRIu64 " blocks%s",
                            c->request_blocks, a->blocks, change);
 }
 
@@ -342,14 +340,15 @@ static bool add_notes(const ms_vllm_setup *s, const answer *a, ms_infer_result *
         ms_bytes_text(last->buffers_bytes + graphs + context, all),
         ms_bytes_text(last->buffers_bytes, own), of_graphs ? of_graphs : "",
         ms_bytes_text(context, text));
-    const char *range = ms_infer_settings_has(s->job->settings, "non-torch-memory")
-                            ? ""
-                            : "memory outside PyTorch is a range of published starts; with "
-                              "--non-torch-memory, as vLLM's log says it, tokens are exact";
+    const char *range =
+        ms_infer_settings_has(s->job->settings, "non-torch-memory")
+            ? ""
+            : "memory outside PyTorch is a range from published logs; with --non-torch-memory, the "
+              "figure in vLLM's log, the number of tokens is exact";
     const char *compiled =
         s->is_eager ? ""
-                    : "the profile run is that of eager execution: torch.compile may take a few "
-                      "percent less in MLPs, and with a cold cache of compiled code more";
+                    : "the profile run is predicted for eager execution: torch.compile may need a "
+                      "few percent less in MLPs, and more with a cold compile cache";
     return add_note(result, uncounted) && add_note(result, range) && add_note(result, compiled);
 }
 

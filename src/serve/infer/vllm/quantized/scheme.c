@@ -6,7 +6,7 @@
 #include "input/config/model/model_config.h"
 #include "input/config/quantize/quantize.h"
 
-#define UNKNOWN_EXCEPTION "vllm: modules that are not quantised among others are not known: %.60s"
+#define UNKNOWN_EXCEPTION "vllm: a mix of quantised and unquantised modules is not supported: %.60s"
 
 enum { AMPERE = 80, ADA = 89, HOPPER = 90, ANY = UINT16_MAX };
 
@@ -138,8 +138,9 @@ static ms_status check_group(const ms_vllm_scheme *scheme, ms_error *err)
     uint64_t group = scheme->group;
     return group == 0 || group == 64 || group == 128
                ? MS_OK
-               : ms_fail(err, MS_ERR_CONFIG,
-                         "vllm: 4 bits are known in groups of 64, of 128 and of a whole column");
+               : ms_fail(
+                     err, MS_ERR_CONFIG,
+                     "vllm: 4 bits are supported in groups of 64, of 128 and of a whole column");
 }
 
 /* ---- compressed-tensors ---- */
@@ -231,9 +232,9 @@ static ms_status read_compressed(const ms_infer_job *job, ms_vllm_scheme *scheme
     }
     if (scheme->kind == MS_VLLM_PLAIN || find(job, "kv_cache_scheme", &value))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: of compressed-tensors known are fp8 with a scale for each output and "
-                       "token, and symmetric 4 bits without act-order, both of all linear layers "
-                       "and without kv_cache_scheme");
+                       "vllm: of compressed-tensors, memscope supports fp8 with a scale for each "
+                       "output and token, and symmetric 4 bits without act-order, both for all "
+                       "linear layers and without kv_cache_scheme");
     ms_status status = check_group(scheme, err);
     return status == MS_OK ? check_ignored(job, err) : status;
 }
@@ -245,7 +246,7 @@ static ms_status check_rules(const ms_infer_job *job, ms_error *err)
 {
     ms_json_value rules, rule, head;
     if (find(job, "lm_head", &head) && is_true(head))
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: a head that is quantised is not known");
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: a quantised head is not supported");
     if (!find(job, "dynamic", &rules) || ms_json_kind_of(rules) != MS_JSON_OBJECT)
         return MS_OK;
     for (bool more = ms_json_first(rules, &rule); more; more = ms_json_next(&rule)) {
@@ -288,12 +289,11 @@ static ms_status read_file(const ms_infer_job *job, ms_vllm_scheme *scheme, ms_e
     else if (q->kind == MS_QUANTIZE_AWQ && q->bits == 4)
         scheme->kind = MS_VLLM_AWQ;
     else
-        return ms_fail(
-            err, MS_ERR_CONFIG,
-            "vllm: weights in %.40s as in these files are not known; known are fp8 in "
-            "blocks of 128, mxfp4, gptq without desc_act and awq, both in 4 bits, and some of "
-            "compressed-tensors",
-            method_of(job));
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "vllm: weights in %.40s as in these files are not supported; fp8 in blocks "
+                       "of 128, mxfp4, gptq without desc_act and awq, both in 4 bits, and some of "
+                       "compressed-tensors are",
+                       method_of(job));
     scheme->has_plain_router = scheme->kind != MS_VLLM_FP8_BLOCK; /* as those who quantise do */
     ms_status status = scheme->kind == MS_VLLM_FP8_BLOCK ? MS_OK : check_group(scheme, err);
     if (status == MS_OK)
@@ -314,24 +314,24 @@ static ms_status check_devices(const ms_infer_job *job, const ms_vllm_arch *arch
     scheme->runs_marlin = capability >= AMPERE && capability < row->marlin_below;
     if (!scheme->runs_marlin && (capability < row->least || capability > row->most))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: weights in %s are known on devices of compute capability %s",
+                       "vllm: weights in %s are supported on devices of compute capability %s",
                        row->name, known_capabilities(row));
     /* Blocks of fp8 before Hopper: of plain layers alone, as they are stored. */
     bool is_plain_alone =
         scheme->runs_marlin || (scheme->kind == MS_VLLM_FP8_BLOCK && capability < HOPPER);
     if (arch->is_latent && (!row->knows_latent || is_plain_alone))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: latent attention with weights in %s is not known on %s", row->name,
-                       job->device->name);
+                       "vllm: latent attention with weights in %s is not supported on %s",
+                       row->name, job->device->name);
     bool is_of_sinks = scheme->kind == MS_VLLM_PLAIN || scheme->kind == MS_VLLM_MXFP4;
     if (arch->has_sinks ? !is_of_sinks : scheme->kind == MS_VLLM_MXFP4)
-        return ms_fail(err, MS_ERR_CONFIG, "vllm: %s with weights in %s is not known%s",
+        return ms_fail(err, MS_ERR_CONFIG, "vllm: %s with weights in %s is not supported%s",
                        job->config->family->model_type, row->name,
                        arch->has_sinks ? ", only in mxfp4, bf16 and fp16" : "");
     bool has_experts = is_plain_alone ? row->has_marlin_experts : row->knows_experts;
     if (arch->experts != MS_VLLM_EXPERTS_NONE && !has_experts)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: mixtures of experts with weights in %s are not known on %s",
+                       "vllm: mixtures of experts with weights in %s are not supported on %s",
                        row->name, job->device->name);
     return MS_OK;
 }
@@ -349,6 +349,7 @@ ms_status ms_vllm_scheme_read(const ms_infer_job *job, const ms_vllm_arch *arch,
     ms_status status = is_file ? read_file(job, scheme, err) : MS_OK;
     if (status == MS_OK && is_file && v->version != MS_VLLM_0_25)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "vllm: weights that are quantised in their files are known of 0.25.1 alone");
+                       "vllm: weights that are quantised in their files are supported with "
+                       "vllm-version 0.25.1 only");
     return status == MS_OK ? check_devices(job, arch, scheme, err) : status;
 }
