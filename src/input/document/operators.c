@@ -15,7 +15,7 @@
 ms_status ms_placed_text(const ms_placed *placed, const char **text, ms_error *err)
 {
     if (!placed->is_there)
-        return ms_json_fail(err, placed->at, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no %s in it",
+        return ms_json_fail(err, placed->at, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "it has no %s",
                             placed->pointer);
     return ms_json_get_string(placed->at, text, err);
 }
@@ -24,7 +24,7 @@ ms_status ms_placed_number(const ms_placed *placed, bool must, double *number, m
 {
     if (placed->is_there && ms_json_kind_of(placed->at) != MS_JSON_NULL)
         return ms_json_get_number(placed->at, 0, MS_MEASURED_MOST, number, err);
-    return must ? ms_json_fail(err, placed->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no %s in it",
+    return must ? ms_json_fail(err, placed->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "it has no %s",
                                placed->pointer)
                 : MS_OK;
 }

@@ -43,8 +43,8 @@ static ms_status check(const ms_cursor *c, uint64_t bytes, const char *what)
     uint64_t left = c->source->bytes - c->at;
     return bytes <= left ? MS_OK
                          : ms_cursor_fail(c, c->at,
-                                          "the file ends within %s: %" PRIu64 " bytes, and %" PRIu64
-                                          " are left",
+                                          "the file ends within %s, which takes %" PRIu64
+                                          " bytes, but %" PRIu64 " are left",
                                           what, bytes, left);
 }
 
@@ -119,7 +119,8 @@ static ms_status read_text(ms_cursor *c, ms_arena *arena, uint64_t most, const c
     if (status != MS_OK)
         return status;
     if (length > most)
-        return ms_cursor_fail(c, at, "%s has %" PRIu64 " bytes, and %" PRIu64 " are the most", what,
+        return ms_cursor_fail(c, at,
+                              "%s has %" PRIu64 " bytes, but at most %" PRIu64 " are allowed", what,
                               length, most);
     if (length > c->source->bytes - c->at) /* before any memory is taken for it */
         return cursor_skip(c, length, what);
@@ -150,7 +151,7 @@ static ms_status read_kind(ms_cursor *c, ms_gguf_kind *kind, const char *what)
     uint64_t number = 0, at = c->at;
     ms_status status = cursor_number(c, 4, &number, what);
     if (status == MS_OK && number >= MS_GGUF_KINDS)
-        status = ms_cursor_fail(c, at, "there is no type %" PRIu64 " of metadata", number);
+        status = ms_cursor_fail(c, at, "there is no metadata type %" PRIu64, number);
     *kind = status == MS_OK ? (ms_gguf_kind)number : MS_GGUF_U8;
     return status;
 }
@@ -201,7 +202,7 @@ static ms_status read_list(ms_cursor *c, ms_arena *arena, ms_gguf_value *v)
     uint64_t least = v->of == MS_GGUF_TEXT ? 8 : kind_bytes[v->of];
     if (v->count > (c->source->bytes - c->at) / least)
         return ms_cursor_fail(c, at,
-                              "%.60s has %" PRIu64 " elements, more than the file has room for",
+                              "%.60s has %" PRIu64 " elements, more than the file can contain",
                               v->key, v->count);
     if (v->of == MS_GGUF_TEXT) {
         for (uint64_t i = 0; i < v->count && status == MS_OK; i++)
@@ -261,7 +262,7 @@ static ms_status read_values(ms_cursor *c, ms_arena *arena, uint64_t count, ms_g
     qsort(gguf->values.items, gguf->values.count, sizeof *gguf->values.items, by_key);
     for (uint32_t i = 1; i < gguf->values.count; i++)
         if (by_key(&gguf->values.items[i - 1], &gguf->values.items[i]) == 0)
-            return ms_cursor_fail(c, gguf->values.items[i].at, "the key %.60s is there twice",
+            return ms_cursor_fail(c, gguf->values.items[i].at, "the key %.60s appears twice",
                                   gguf->values.items[i].key);
     return MS_OK;
 }
@@ -274,7 +275,7 @@ static ms_status read_alignment(const ms_cursor *c, ms_gguf *gguf)
         return MS_OK;
     if (v->kind != MS_GGUF_U32 || v->number <= 0 || v->number > MAX_ALIGNMENT ||
         (v->number & (v->number - 1)) != 0)
-        return ms_cursor_fail(c, v->at, "general.alignment is no power of two up to %d",
+        return ms_cursor_fail(c, v->at, "general.alignment is not a power of two up to %d",
                               MAX_ALIGNMENT);
     gguf->alignment = (uint32_t)v->number;
     return MS_OK;
@@ -287,7 +288,7 @@ static ms_status read_shape(ms_cursor *c, ms_gguf_tensor *t)
     uint64_t rank = 0, at = c->at;
     ms_status status = cursor_number(c, 4, &rank, t->name);
     if (status == MS_OK && rank > MS_GGUF_MAX_RANK)
-        return ms_cursor_fail(c, at, "%.60s has %" PRIu64 " dimensions, and %d are the most",
+        return ms_cursor_fail(c, at, "%.60s has %" PRIu64 " dimensions, but at most %d are allowed",
                               t->name, rank, MS_GGUF_MAX_RANK);
     t->rank = (uint32_t)rank;
     t->elements = 1;
@@ -317,12 +318,12 @@ static ms_status read_tensor(ms_cursor *c, ms_arena *arena, ms_gguf_tensor *t)
         return status;
     t->type = ms_stored_type_numbered(number);
     if (t->type == MS_STORED_TYPES)
-        return ms_cursor_fail(c, at, "%.60s has type %" PRIu64 ", which is not known here", t->name,
+        return ms_cursor_fail(c, at, "%.60s has type %" PRIu64 ", which is not supported", t->name,
                               number);
     const ms_stored_type *type = ms_stored_type_of(t->type);
     if (t->shape[0] % type->block_elements != 0)
         return ms_cursor_fail(
-            c, at, "%.60s has rows of %" PRIu64 " elements, and %s has blocks of %" PRIu32, t->name,
+            c, at, "%.60s has rows of %" PRIu64 " elements, but %s has blocks of %" PRIu32, t->name,
             t->shape[0], type->name, type->block_elements);
     ms_size bytes = ms_stored_row_bytes(t->type, t->elements);
     t->bytes = bytes.bytes;
@@ -354,7 +355,7 @@ static ms_status check_order(const ms_cursor *c, const ms_gguf *gguf, const ms_g
     qsort((void *)order, count, sizeof *order, by_name);
     for (uint32_t i = 1; i < count; i++)
         if (by_name(&order[i - 1], &order[i]) == 0)
-            return ms_cursor_fail(c, data_at, "the tensor %.60s is there twice", order[i]->name);
+            return ms_cursor_fail(c, data_at, "the tensor %.60s appears twice", order[i]->name);
     qsort((void *)order, count, sizeof *order, by_place);
     for (uint32_t i = 0; i < count; i++) {
         const ms_gguf_tensor *t = order[i];
@@ -412,19 +413,21 @@ static ms_status read_header(ms_cursor *c, ms_arena *arena, ms_gguf *gguf)
     uint64_t version = 0, tensors = 0, values = 0;
     ms_status status = cursor_take(c, magic, sizeof magic, "the magic");
     if (status == MS_OK && memcmp(magic, "GGUF", sizeof magic) != 0)
-        return ms_cursor_fail(c, 0, "no GGUF file: it does not begin with GGUF");
+        return ms_cursor_fail(c, 0, "it is not a GGUF file, because it does not begin with GGUF");
     if (status == MS_OK)
         status = cursor_number(c, 4, &version, "the version");
     if (status == MS_OK && (version < OLDEST || version > NEWEST))
-        return ms_cursor_fail(c, 4, "version %" PRIu64 " of GGUF; versions 2 and 3 are known%s",
-                              version, version % 65536 == 0 ? " (big-endian files are not)" : "");
+        return ms_cursor_fail(
+            c, 4, "it has GGUF version %" PRIu64 ", but only versions 2 and 3 are supported%s",
+            version, version % 65536 == 0 ? " (big-endian files are not)" : "");
     if (status == MS_OK)
         status = cursor_number(c, 8, &tensors, "the number of tensors");
     if (status == MS_OK)
         status = cursor_number(c, 8, &values, "the number of keys");
     if (status == MS_OK && (tensors > MAX_ITEMS || values > MAX_ITEMS))
-        return ms_cursor_fail(c, 8, "%" PRIu64 " tensors and %" PRIu64 " keys; %d are the most",
-                              tensors, values, MAX_ITEMS);
+        return ms_cursor_fail(
+            c, 8, "it has %" PRIu64 " tensors and %" PRIu64 " keys, but at most %d are allowed",
+            tensors, values, MAX_ITEMS);
     gguf->version = (uint32_t)version;
     if (status == MS_OK)
         status = read_values(c, arena, values, gguf);
@@ -485,7 +488,7 @@ static ms_status open_one(ms_arena *arena, const char *path, ms_gguf *gguf, ms_e
     ms_error reason = {.status = MS_OK};
     opened o = {.path = path};
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) /* a pipe waits for a writer */
-        return fail_file(path, MS_ERR_CONFIG, "no GGUF file", err);
+        return fail_file(path, MS_ERR_CONFIG, "it is not a GGUF file", err);
     o.file = ms_file_open(ms_arena_inputs(arena), path, &reason);
     if (!o.file)
         return fail_file(path, reason.status, reason.text, err);
@@ -537,7 +540,8 @@ static ms_status add_split(ms_arena *arena, const char *path, uint32_t split, ms
         return status;
     const ms_gguf_value *number = ms_gguf_find(&more, "split.no");
     if (!number || number->number != (int64_t)split)
-        status = fail_file(path, MS_ERR_CONFIG, "its split.no is not the number in its name", err);
+        status =
+            fail_file(path, MS_ERR_CONFIG, "its split.no differs from the number in its name", err);
     for (uint32_t i = 0; i < more.tensors.count && status == MS_OK; i++) {
         more.tensors.items[i].file = split;
         if (!ms_vec_push(&gguf->tensors, more.tensors.items[i]))
@@ -555,11 +559,13 @@ static ms_status add_splits(ms_arena *arena, const char *path, uint32_t count, m
     ms_status status = MS_OK;
     for (uint32_t split = 1; split < count && status == MS_OK; split++) {
         const char *other = path_of(arena, path, split, count);
-        status = other ? add_split(arena, other, split, gguf, err)
-                       : fail_file(path, MS_ERR_CONFIG,
-                                   "a split model is given by its first file, whose name ends "
-                                   "with -00001-of-N.gguf",
-                                   err);
+        status =
+            other
+                ? add_split(arena, other, split, gguf, err)
+                : fail_file(
+                      path, MS_ERR_CONFIG,
+                      "give the first file of a split model, whose name ends with -00001-of-N.gguf",
+                      err);
     }
     return status;
 }
@@ -578,7 +584,7 @@ ms_status ms_gguf_files_open(ms_arena *arena, const char *path, ms_gguf *gguf, u
             status = fail_file(path, MS_ERR_CONFIG, "its split.count is above 4096", err);
         else if (number && number->number != 0)
             status = fail_file(path, MS_ERR_CONFIG,
-                               "it is a later part of a split model: name the first", err);
+                               "it is a later part of a split model: give the first", err);
         *splits = (uint32_t)count->number;
         if (status == MS_OK)
             status = add_splits(arena, path, *splits, gguf, err);

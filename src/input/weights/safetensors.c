@@ -45,8 +45,8 @@ static ms_status read_header(ms_header_file *f, ms_error *err)
     uint8_t first[MS_SAFETENSORS_LENGTH_BYTES];
     uint64_t length = 0;
     if (f->bytes < sizeof first)
-        return ms_header_file_fail(f->path, MS_ERR_CONFIG, "no safetensors file: it is too short",
-                                   err);
+        return ms_header_file_fail(f->path, MS_ERR_CONFIG,
+                                   "it is not a safetensors file, because it is too short", err);
     ms_status status = read_bytes(f, first, sizeof first, 0, err);
     if (status == MS_OK)
         status = ms_safetensors_length(f->path, first, f->bytes, &length, err);
@@ -69,14 +69,14 @@ ms_status ms_header_file_open(ms_arena *arena, const char *path, ms_header_file 
     struct stat facts;
     f->path = path;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) /* a pipe waits for a writer */
-        return ms_header_file_fail(path, MS_ERR_CONFIG, "no safetensors file", err);
+        return ms_header_file_fail(path, MS_ERR_CONFIG, "it is not a safetensors file", err);
     f->file = ms_file_open(ms_arena_inputs(arena), path, &reason);
     if (!f->file)
         return ms_header_file_fail(path, reason.status, reason.text, err);
     if (fstat(fileno(f->file), &facts) != 0)
         return ms_header_file_fail(path, MS_ERR_IO, strerror(errno), err);
     if (!S_ISREG(facts.st_mode) || facts.st_size <= 0)
-        return ms_header_file_fail(path, MS_ERR_CONFIG, "no safetensors file", err);
+        return ms_header_file_fail(path, MS_ERR_CONFIG, "it is not a safetensors file", err);
     f->bytes = (uint64_t)facts.st_size;
     return read_header(f, err);
 }
@@ -115,12 +115,14 @@ ms_status ms_safetensors_length(const char *name, const uint8_t first[MS_SAFETEN
         bytes = bytes << 8 | first[i];
     *length = 0;
     if (bytes < 2)
-        return fail_file(name, err, "no safetensors file: it has no header");
+        return fail_file(name, err, "it is not a safetensors file, because it has no header");
     if (file_bytes < MS_SAFETENSORS_LENGTH_BYTES ||
         bytes > file_bytes - MS_SAFETENSORS_LENGTH_BYTES)
-        return fail_file(name, err, "no safetensors file: its header is longer than the file");
+        return fail_file(
+            name, err,
+            "it is not a safetensors file, because its header would be longer than the file");
     if (bytes > MS_JSON_MAX_BYTES)
-        return fail_file(name, err, "its header has more than 16 MiB");
+        return fail_file(name, err, "its header is larger than 16 MiB");
     *length = bytes;
     return MS_OK;
 }
@@ -187,7 +189,8 @@ static ms_status read_shape(ms_json_value tensor, ms_safetensor *t, uint64_t *by
     *bytes = size.bytes / CHAR_BIT;
     if (!size.overflow && size.bytes % CHAR_BIT != 0)
         return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "elements of %d bits in that shape are no whole bytes", t->type->bits);
+                            "elements of %d bits in that shape do not fill whole bytes",
+                            t->type->bits);
     if (size.overflow)
         return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "a tensor of that shape has more than 2^64 bits");
@@ -230,9 +233,10 @@ static ms_status read_tensor(ms_json_value tensor, uint64_t data_bytes, ms_safet
     if (status == MS_OK)
         status = read_place(tensor, t, data_bytes, err);
     if (status == MS_OK && bytes != t->bytes)
-        status = ms_json_fail(err, tensor, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                              "its shape and type take %" PRIu64 " bytes, and its offsets %" PRIu64,
-                              bytes, t->bytes);
+        status =
+            ms_json_fail(err, tensor, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                         "its shape and type take %" PRIu64 " bytes, but its offsets span %" PRIu64,
+                         bytes, t->bytes);
     return status;
 }
 
@@ -269,14 +273,14 @@ static ms_status check_places(ms_safetensors *s, const char *name, uint64_t data
         if (t->begin != at)
             return ms_json_fail(err, t->value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                                 "it begins at byte %" PRIu64
-                                " of the data, and the tensors before it end at %" PRIu64,
+                                " of the data, but the tensors before it end at %" PRIu64,
                                 t->begin, at);
         at += t->bytes;
     }
     if (at == data_bytes)
         return MS_OK;
     ms_status status = ms_fail(
-        err, MS_ERR_CONFIG, "its tensors have %" PRIu64 " bytes, and %" PRIu64 " follow its header",
+        err, MS_ERR_CONFIG, "its tensors have %" PRIu64 " bytes, but %" PRIu64 " follow its header",
         at, data_bytes);
     ms_json_place_file(name, err);
     return status;

@@ -67,7 +67,7 @@ static ms_status enter(reading *r, const ms_safetensor *t)
     bool is_new;
     if (!ms_digest_set_add(&r->names, ms_plain_digest(t->name, strlen(t->name)), &is_new))
         return no_memory(r->err);
-    return is_new ? MS_OK : fail_tensor(r, t->name, "the tensor ", " is in another file too");
+    return is_new ? MS_OK : fail_tensor(r, t->name, "the tensor ", " is also in another file");
 }
 
 /* What the index says of a file, tensor by tensor; those that it does not name are as good. */
@@ -77,13 +77,14 @@ static ms_status compare(reading *r, const ms_safetensors *s, uint32_t file)
         const ms_tensor_entry *e = &r->index.tensors.items[i];
         if (e->file == file && !ms_safetensors_find(s, e->tensor))
             return fail_tensor(r, e->tensor, "the index says that it has the tensor ",
-                               ", and it has not");
+                               ", but it does not");
     }
     for (uint32_t i = 0; i < s->tensors.count; i++) {
         const char *name = s->tensors.items[i].name;
         uint32_t other = ms_tensor_index_find(&r->index, name);
         if (other != file && other != UINT32_MAX)
-            return fail_tensor(r, name, "the tensor ", " is of another file, as the index says");
+            return fail_tensor(r, name, "the tensor ",
+                               " belongs to another file, according to the index");
     }
     return MS_OK;
 }

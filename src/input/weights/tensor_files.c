@@ -395,7 +395,7 @@ ms_status ms_tensor_files_check(const ms_tensor_files *files, ms_error *err)
         struct stat facts;
         if (fstat(fileno(f->head.file), &facts) != 0 || (uint64_t)facts.st_size < f->head.bytes)
             return ms_header_file_fail(f->head.path, MS_ERR_IO,
-                                       "it became shorter while its weights were in use", err);
+                                       "the file was truncated while its weights were in use", err);
     }
     return MS_OK;
 }

@@ -113,7 +113,7 @@ static const hint_case hints[] = {
      "; its weights are packed: did you mean 'llama-3.1-8b' with --quantize nf4:double and --lora, "
      "for analyze? Or"},
     {"converted to another layout", "unsloth/phi-4-bnb-4bit",
-     "is converted to another layout by its owner, so no built-in model is it: download"},
+     "was converted to another layout by its owner, so no built-in model matches it: download"},
     {"packed, of no known size", "llama-2-71b-gptq",
      "; of that generation there are 'llama-2-13b', 'llama-2-70b' and 'llama-2-7b'"},
 };
@@ -191,8 +191,9 @@ static void notes_namesake(void **state)
     assert_false(ms_is_preset(id));
     assert_true(ms_is_built_in(id));
     assert_int_equal(ms_input_open(arena, id, MS_WANTED_MODEL, &in, &err), MS_OK);
-    assert_string_equal(in.note, "'mhenrichsen/gemma-7b' is taken for gemma-7b, whose name it has, "
-                                 "and its own config was not seen: give that file to be sure");
+    assert_string_equal(in.note,
+                        "'mhenrichsen/gemma-7b' was taken for gemma-7b because of its name, "
+                        "and its own config was not read: give that file to be sure");
     ms_arena_free(arena);
 }
 

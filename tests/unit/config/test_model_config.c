@@ -258,7 +258,7 @@ static void nothing_is_found(void **state)
     assert_string_equal(
         l.err.text,
         "'meta-llama/gpt-oss-20b' is not a built-in model, file or directory; did you mean "
-        "'gpt-oss-20b'? Or download its config, and give that file: curl -fLO "
+        "'gpt-oss-20b'? Or download its config and give that file: curl -fLO "
         "https://huggingface.co/meta-llama/gpt-oss-20b/resolve/main/config.json");
     ms_arena_free(l.arena);
     l = load(&strange, 1);

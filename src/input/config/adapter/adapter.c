@@ -127,8 +127,9 @@ static ms_status get_targets(ms_arena *arena, ms_json_value value, ms_adapter *a
     ms_status status = get_modules(arena, value, &adapter->targets, err);
     const char *pattern = adapter->targets.pattern;
     if (status == MS_OK && !pattern && adapter->targets.count == 0)
-        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no targets; PEFT uses the family's own if the key is omitted");
+        return ms_json_fail(
+            err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "there are no targets; if the key is omitted, PEFT uses the family's defaults");
     if (status == MS_OK && pattern && ms_name_equal(pattern, MS_ADAPTER_ALL_LINEAR)) {
         adapter->targets.pattern = NULL;
         adapter->all_linear = true;
@@ -260,7 +261,7 @@ static ms_status read_kind(ms_json_value root, ms_adapter *adapter, ms_error *er
     const char *text = NULL;
     if (!ms_json_find(root, "peft_type", &value))
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no \"peft_type\": not an adapter_config.json of PEFT");
+                            "it has no \"peft_type\", so it is not an adapter_config.json of PEFT");
     ms_status status = ms_json_get_string(value, &text, err);
     for (int i = 0; status == MS_OK && i < MS_ADAPTER_KIND_COUNT; i++)
         if (strcmp(names[i], text) == 0) {
@@ -676,8 +677,8 @@ ms_status ms_adapter_check_experts(ms_adapter_matcher *matcher, const ms_adapter
     if (!target)
         return MS_OK;
     return ms_fail(err, MS_ERR_CONFIG,
-                   "adapter: %s of %s is not predicted: PEFT 0.21 adapts the stacked experts in "
-                   "its place; name other targets, such as q_proj and v_proj",
+                   "adapter: %s of %s is not predicted: PEFT 0.21 adapts the stacked experts "
+                   "instead; name other targets, such as q_proj and v_proj",
                    target, family->model_type);
 }
 

@@ -138,8 +138,8 @@ static ms_status note_unused(const joining *j, ms_json_value unused, ms_json_val
 static ms_status refuse_mixture(const joining *j, const ms_settings_part *part)
 {
     return ms_json_fail(j->err, part->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "a file of %s, beside one of %s (%.120s): their settings are not of one "
-                        "training",
+                        "this file is one of %s, but another is one of %s (%.120s): their settings "
+                        "do not belong to one training",
                         settings_part_name(part), settings_part_name(j->trainer),
                         ms_json_file_name(j->trainer->root));
 }
@@ -175,9 +175,10 @@ static ms_status check_others(joining *j)
         if (is_other && !takes_others)
             return refuse_mixture(j, part);
         if (part->kind == MS_SETTINGS_ENGINE && j->engine)
-            return ms_json_fail(j->err, part->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "a second configuration of DeepSpeed, beside %.200s: give one",
-                                ms_json_file_name(j->engine->root));
+            return ms_json_fail(
+                j->err, part->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                "this is a second configuration of DeepSpeed, besides %.200s: give only one",
+                ms_json_file_name(j->engine->root));
         if (part->kind == MS_SETTINGS_ENGINE)
             j->engine = part;
         j->has_launcher |= part->kind == MS_SETTINGS_LAUNCHER;
@@ -207,9 +208,10 @@ static ms_status settle_engine(joining *j)
         j->drops_engine = is_same_file(j, named);
         return j->drops_engine
                    ? MS_OK
-                   : ms_json_fail(j->err, named, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                  "deepspeed names another configuration than %.200s: give one",
-                                  ms_json_file_name(j->engine->root));
+                   : ms_json_fail(
+                         j->err, named, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                         "deepspeed names a configuration other than %.200s: give only one",
+                         ms_json_file_name(j->engine->root));
     }
     j->drops_engine = find_said(j, MS_SETTINGS_LAUNCHER, "deepspeed_config", &settings) &&
                       ms_json_find(settings, "deepspeed_config_file", &named) &&
@@ -248,11 +250,11 @@ static ms_status settle_sharding(joining *j)
         return j->drops_fsdp ? note_unused(j, config, type) : MS_OK;
     }
     if (is_engine != by_engine)
-        return ms_json_fail(j->err, type, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "accelerate launches with %s, and the trainer has %s (%.120s): give "
-                            "one of them",
-                            by_fsdp ? "FSDP" : "DeepSpeed", is_engine ? "DeepSpeed" : "FSDP",
-                            ms_json_file_name(own));
+        return ms_json_fail(
+            j->err, type, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "accelerate launches with %s, but the trainer uses %s (%.120s): give one of them",
+            by_fsdp ? "FSDP" : "DeepSpeed", is_engine ? "DeepSpeed" : "FSDP",
+            ms_json_file_name(own));
     j->drops_launched = true;
     return note_unused(j, type, own);
 }

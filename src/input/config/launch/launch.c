@@ -286,7 +286,8 @@ static ms_status take_setting(building *b, const ms_launch_setting *s)
     while (left) {
         size_t length = s->is_dotted ? strcspn(left, ".") : strlen(left);
         if (length == 0 || length >= sizeof name || ++depth > MOST_DEPTH)
-            return ms_launch_fail(b->launch, s->word, "'%.60s' is no name of a setting", s->key);
+            return ms_launch_fail(b->launch, s->word, "'%.60s' is not the name of a setting",
+                                  s->key);
         memcpy(name, left, length);
         name[length] = '\0';
         b->nodes.items[index].kind = MS_JSON_OBJECT;
@@ -426,18 +427,20 @@ static ms_status choose(const choice *c)
 {
     const ms_launch *l = c->l;
     if (c->class == MS_LAUNCH_NONE)
-        return ms_shell_fail(&l->shell, 1, MS_ERR_CONFIG,
-                             "no launch is found: accelerate launch, torchrun, deepspeed, trl, "
-                             "llamafactory-cli, axolotl, swift, tune run and python are read");
+        return ms_shell_fail(
+            &l->shell, 1, MS_ERR_CONFIG,
+            "no launch was found; memscope reads accelerate launch, torchrun, deepspeed, trl, "
+            "llamafactory-cli, axolotl, swift, tune run and python");
     if (c->equals)
         return ms_shell_fail(&l->shell, c->second, MS_ERR_CONFIG,
-                             "a second launch, beside that of line %u: give the one that is meant "
-                             "(--launch 'accelerate launch ...')",
+                             "this is a second launch, besides that of line %u: give the one that "
+                             "you mean (--launch 'accelerate launch ...')",
                              (unsigned)c->line);
     if (c->is_inner)
-        return ms_shell_fail(&l->shell, c->line, MS_ERR_CONFIG,
-                             "this launch stands in a loop, a condition or a function, which is "
-                             "not followed: give the launch (--launch 'accelerate launch ...')");
+        return ms_shell_fail(
+            &l->shell, c->line, MS_ERR_CONFIG,
+            "this launch is inside a loop, a condition or a function, which memscope does not "
+            "follow: give the launch (--launch 'accelerate launch ...')");
     return MS_OK;
 }
 

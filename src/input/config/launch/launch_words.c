@@ -114,8 +114,8 @@ ms_status ms_launch_note_uncounted(const ms_launch *l)
     if (!is_uncounted || l->file_count > 1)
         return MS_OK;
     return ms_note_add(l->notes, l->arena, l->err,
-                       "the launch does not say how many processes it starts: one is predicted, "
-                       "unless --world, --parallel or a file of accelerate's say otherwise");
+                       "the launch does not say how many processes it starts: one is assumed "
+                       "unless --world, --parallel or an accelerate file says otherwise");
 }
 
 ms_status ms_launch_note_devices(const ms_launch *l)
@@ -123,8 +123,8 @@ ms_status ms_launch_note_devices(const ms_launch *l)
     if (l->processes > 1 || ms_shell_find(&l->shell, "CUDA_VISIBLE_DEVICES"))
         return MS_OK;
     return ms_note_add(l->notes, l->arena, l->err,
-                       "one device is predicted: where a process of ms-swift sees several, it puts "
-                       "parts of the layers on each (NPROC_PER_NODE, CUDA_VISIBLE_DEVICES)");
+                       "one device is assumed: if a process of ms-swift sees several, it spreads "
+                       "the layers over them (NPROC_PER_NODE, CUDA_VISIBLE_DEVICES)");
 }
 
 /* ---- launch words ---- */
@@ -167,11 +167,12 @@ static ms_status check_known(const ms_launch *l, const char *key, ms_launch_valu
         return MS_OK;
     if (value.offset == 0 && *word->text == '-')
         return ms_launch_fail(l, value.word,
-                              "whether %.60s is there is not known (%.120s): give the launch "
+                              "it is not known whether %.60s is given (%.120s): give the launch "
                               "(--launch 'accelerate launch ...')",
                               word->text, word->unknown);
-    return ms_launch_fail(l, value.word, "%.60s is not known, '%.60s' (%.120s): give its value",
-                          key, ms_launch_text(l, value), word->unknown);
+    return ms_launch_fail(l, value.word,
+                          "the value of %.60s is not known, '%.60s' (%.120s): give it", key,
+                          ms_launch_text(l, value), word->unknown);
 }
 
 ms_status ms_launch_add(ms_launch *l, ms_launch_settings *to, const char *key, uint32_t word,
@@ -207,8 +208,8 @@ ms_status ms_launch_add_file(ms_launch *l, ms_launch_value value)
 {
     const char *path = ms_launch_text(l, value);
     if (l->words[value.word].unknown)
-        return ms_launch_fail(l, value.word, "the file '%.80s' is not known (%.120s)", path,
-                              l->words[value.word].unknown);
+        return ms_launch_fail(l, value.word, "the name of the file '%.80s' is not known (%.120s)",
+                              path, l->words[value.word].unknown);
     if (l->file_count == MS_LAUNCH_MOST_FILES)
         return ms_launch_fail(l, value.word, "more than %d files", MS_LAUNCH_MOST_FILES);
     if (!ms_is_there(path) && l->beside)
@@ -216,7 +217,7 @@ ms_status ms_launch_add_file(ms_launch *l, ms_launch_value value)
     if (!path)
         return fail_memory(l);
     if (!ms_is_there(path))
-        return ms_launch_fail(l, value.word, "'%.160s' is no file here", path);
+        return ms_launch_fail(l, value.word, "there is no file '%.160s' here", path);
     l->files[l->file_count++] = path;
     return MS_OK;
 }

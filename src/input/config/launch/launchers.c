@@ -212,7 +212,8 @@ static ms_status skip_front(taking *t)
             ms_shell_export(&t->l->shell, t->l->words[t->at].text);
         if (ms_words_have(" srun mpirun ", ms_launch_base_name(text)))
             return ms_launch_fail(
-                t->l, t->at, "%.20s is not read: give the launch that it starts, and --world N",
+                t->l, t->at,
+                "memscope does not read %.20s: give the launch that it starts, and --world N",
                 ms_launch_base_name(text));
         bool is_wrapper = ms_launch_is_wrapper(text) || *text == '-';
         if (status == MS_OK && !is_one && !is_wrapper)
@@ -258,7 +259,7 @@ static ms_status take_one(taking *t, bool *is_one)
     if (is_accelerate || is_deepspeed)
         t->is_unknown = t->per_machine == 0;
     if (t->at >= t->l->count && status == MS_OK)
-        return ms_launch_fail(t->l, t->l->count - 1, "this launch has no program");
+        return ms_launch_fail(t->l, t->l->count - 1, "this launch names no program");
     return status;
 }
 
@@ -358,7 +359,7 @@ ms_status ms_launch_take_launchers(ms_launch *l, uint32_t *at)
     ms_status status = skip_front(&t);
     if (status == MS_OK && t.at < l->count && l->words[t.at].unknown)
         return ms_launch_fail(l, t.at,
-                              "what starts here is not known, '%.40s' (%.120s): give the launch "
+                              "it is not known what starts here, '%.40s' (%.120s): give the launch "
                               "(--launch 'accelerate launch ...')",
                               text_at(&t, t.at), l->words[t.at].unknown);
     while (status == MS_OK && is_one)

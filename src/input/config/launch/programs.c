@@ -83,10 +83,11 @@ static const struct {
 /* Refuses the trainer at a word, by its name. */
 static ms_status launch_refuse_trainer(const ms_launch *l, uint32_t at, const char *trainer)
 {
-    return ms_launch_fail(l, at,
-                          "%s is not read: give the settings as options (--batch, --seq, "
-                          "--parallel tp=4,pp=2), or have memscope capture run the training itself",
-                          trainer);
+    return ms_launch_fail(
+        l, at,
+        "memscope does not read %s: give the settings as options (--batch, --seq, --parallel "
+        "tp=4,pp=2), or run the training itself with memscope capture",
+        trainer);
 }
 
 /* Refuses the program `name` at a word if it is one of them. */
@@ -265,7 +266,7 @@ static ms_status take_trl(taking *t)
     const char *task = text_at(t, t->at + 1);
     uint32_t word = t->at + 1;
     if (!*task)
-        return ms_launch_fail(t->l, t->at, "trl without a command: sft, dpo, ...");
+        return ms_launch_fail(t->l, t->at, "trl needs a command: sft, dpo, ...");
     t->at += 2;
     t->is_trl = true;
     ms_status status = ms_launch_add_constant(t->l, &t->l->trainer, "trl_task", word, task);
@@ -348,7 +349,7 @@ static ms_status take_tune(taking *t)
             machines = (double)strtoul(value, NULL, 10);
     }
     if (t->at >= l->count)
-        return ms_launch_fail(l, l->count - 1, "tune run without a recipe");
+        return ms_launch_fail(l, l->count - 1, "tune run needs a recipe");
     const char *recipe = l->words[t->at].text;
     ms_status status = check_recipe(t, recipe, t->at);
     if (per_machine >= 1 && machines >= 1 && per_machine * machines <= 1 << 20)
@@ -361,8 +362,8 @@ static ms_status take_tune(taking *t)
     for (uint32_t i = t->at; i + 1 < l->count && status == MS_OK; i++)
         if (strcmp(l->words[i].text, "--config") == 0 && !is_settings_file(l->words[i + 1].text))
             return ms_launch_fail(l, i + 1,
-                                  "'%.60s' is a configuration inside of torchtune: `tune cp` makes "
-                                  "a file of it; give that",
+                                  "'%.60s' is a configuration inside torchtune: copy it to a file "
+                                  "with `tune cp` and give that",
                                   l->words[i + 1].text);
     return status == MS_OK ? take_arguments(t) : status;
 }
@@ -397,7 +398,7 @@ static ms_status note_inside(const taking *t, uint32_t first, const char *name)
     }
     return t->is_own && !(has_batch && has_length)
                ? ms_note_add(t->l->notes, t->l->arena, t->l->err,
-                             "the settings inside of %.60s are not read: give them as "
+                             "memscope does not read the settings inside %.60s: give them as "
                              "options (--batch, --seq, --dtype)",
                              name)
                : MS_OK;
@@ -455,7 +456,7 @@ static ms_status take_program(taking *t)
         continue;
     at += is_python && strcmp(text_at(t, at), "-m") == 0;
     if (at >= l->count)
-        return ms_launch_fail(l, l->count - 1, "this launch has no program");
+        return ms_launch_fail(l, l->count - 1, "this launch names no program");
     return take_python(t, at + 1 - t->at, text_at(t, at));
 }
 
@@ -463,7 +464,7 @@ ms_status ms_launch_take_program(ms_launch *l, uint32_t at)
 {
     taking t = {.l = l, .at = at};
     if (at >= l->count)
-        return ms_launch_fail(l, l->count - 1, "this launch has no program");
+        return ms_launch_fail(l, l->count - 1, "this launch names no program");
     l->command = ms_launch_base_name(l->words[at].text);
     return take_program(&t);
 }

@@ -130,9 +130,10 @@ static ms_status open_named(ms_arena *arena, ms_json_value value, ms_settings_fi
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a name");
     if (text)
         return take_text(text, shown, files, err);
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "'%.60s' is no file, and no configuration that comes with TRL: %s are",
-                        name, trl_config_names());
+    return ms_json_fail(
+        err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+        "'%.60s' is neither a file nor a configuration that comes with TRL; those are %s", name,
+        trl_config_names());
 }
 
 /* TRL's launcher takes the key from its own settings, of which the words win. */
@@ -161,7 +162,7 @@ static ms_status check_named(const ms_settings_files *files, ms_json_value value
     return status == MS_OK && part.kind == MS_SETTINGS_LAUNCHER
                ? MS_OK
                : ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                              "'%.120s' is no configuration of accelerate's",
+                              "'%.120s' is not a configuration of accelerate",
                               ms_json_file_name(root));
 }
 
@@ -234,8 +235,8 @@ static ms_status take_launch(const ms_launch *launch, ms_settings_files *files, 
     if (status != MS_OK || files->count > 0)
         return status;
     return ms_shell_fail(&launch->shell, launch->words[0].line, MS_ERR_CONFIG,
-                         "this launch has no settings; those inside of %.60s are not read: give "
-                         "them as options",
+                         "this launch has no settings, and memscope does not read those inside "
+                         "%.60s: give them as options",
                          launch->program ? launch->program : "the program");
 }
 

@@ -14,15 +14,15 @@ ms_status ms_run_adapter_check(const ms_run_draft *draft, const ms_run_config *r
     bool has_file = ms_run_field_is_set(draft, "adapter"), has_text = ms_run_has_lora(draft);
     if (has_file && has_text)
         return ms_fail(err, MS_ERR_USAGE,
-                       "adapter and lora specify the same thing: give one of them");
+                       "adapter and lora both define the adapter: give one of them");
     if ((has_file || has_text) && run->parameter_device == MS_PARAMETERS_ON_HOST)
         return ms_fail(
             err, MS_ERR_USAGE,
-            "parameter-device host is not supported with an adapter: the host keeps what "
-            "the optimizer updates, and a frozen base is not updated; leave out one of them");
+            "parameter-device host is not supported with an adapter, because the host keeps what "
+            "the optimizer updates and a frozen base is not updated; leave out one of them");
     if (!has_file && !has_text && ms_run_field_is_set(draft, "adapter-dtype"))
         return ms_fail(err, MS_ERR_USAGE,
-                       "adapter-dtype without an adapter: give adapter or lora too");
+                       "adapter-dtype needs an adapter: give adapter or lora too");
     return MS_OK;
 }
 

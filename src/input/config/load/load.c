@@ -179,7 +179,7 @@ static ms_status take(const asking *a, const char *field, const char *name, cons
         if (strcmp(known[i].theirs, without_pages(name)) == 0)
             return known[i].ours ? set(a, field, known[i].ours) : MS_OK;
     return ms_note_add(a->unsupported, a->arena, a->err,
-                       "%s '%.60s' of the model's config; the figures are of %s", field, name,
+                       "the model's config has %s '%.60s'; the figures are for %s", field, name,
                        known[0].theirs);
 }
 
@@ -382,7 +382,7 @@ static ms_status check_stored_type(ms_loading *l, const char *run_path)
     if (!l->model->is_fp8 || ms_run_field_is_set(&l->draft, "dtype"))
         return MS_OK;
     return ms_fail(l->err, MS_ERR_CONFIG,
-                   "the model's weights are in fp8, and training in fp8 is not supported; choose "
+                   "the model's weights are in fp8, but training in fp8 is not supported; choose "
                    "another type with dtype");
 }
 

@@ -146,8 +146,7 @@ ms_status ms_loading_apply_training_args(ms_loading *l, const char *run_path)
     ms_status status = launched_apply(&run, l->model, &l->files, told, l->err);
     if (status == MS_OK && l->draft.assume_version && !l->keys.versions)
         return ms_fail(l->err, MS_ERR_USAGE,
-                       "assume-version: this run has no training arguments, whose framework it "
-                       "could be of");
+                       "assume-version: this run has no training arguments, and so no framework");
     return status;
 }
 
@@ -160,8 +159,7 @@ static ms_status settle_plan(ms_loading *l, const char *other)
         return MS_OK;
     if (loading_in_file(l, "plan") == loading_in_file(l, other))
         return ms_fail(l->err, MS_ERR_USAGE,
-                       "a plan states how each layer is treated, and so does "
-                       "%s: give one of them",
+                       "both a plan and %s state how each layer is treated: give one of them",
                        other);
     ms_run_field_unset(&l->draft, loading_in_file(l, "plan") ? "plan" : other);
     return MS_OK;

@@ -212,6 +212,6 @@ ms_status ms_config_find_model(ms_arena *arena, const ms_run_setting *settings, 
     bool has_files = args && strcmp(args, "-") != 0 && strcmp(args, "none") != 0;
     if (!has_files && !places.launch)
         return ms_fail(err, MS_ERR_USAGE,
-                       "no config given; name a built-in model, a config.json or a directory");
+                       "no config was given; name a built-in model, a config.json or a directory");
     return ms_settings_find_model(arena, &places, config, err);
 }

@@ -114,7 +114,7 @@ static ms_status open_namesake(ms_arena *arena, const char *id, const ms_embedde
     if (status != MS_OK)
         return status;
     in->note = ms_arena_printf(
-        arena, "'%.100s' is taken for %s, whose name it has, and its own config was not seen: %s",
+        arena, "'%.100s' was taken for %s because of its name, and its own config was not read: %s",
         id, in->name, "give that file to be sure");
     return in->note ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a note");
 }

@@ -40,8 +40,8 @@ static ms_status key_get_alike(ms_json_value list, const ms_key *key, ms_model_c
         status = ms_json_get_count(v, key->minimum, key->maximum, &number, err);
         if (status == MS_OK && count > 0 && number != *member)
             return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "%" PRIu64 " after %" PRIu64
-                                ": layers that differ in it are not supported",
+                                "found %" PRIu64 " after %" PRIu64
+                                ", but layers with different values are not supported",
                                 number, *member);
         *member = number;
     }
@@ -120,7 +120,7 @@ static ms_status read_text(ms_json_value value, uint8_t *kinds, ms_error *err)
             row++;
         if (row == PATTERN_ROWS)
             return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "layer %zu is none of M, *, - and E", layer);
+                                "layer %zu is not one of M, *, - and E", layer);
         kinds[layer] = pattern_rows[row].kind;
     }
     return status;
@@ -246,7 +246,7 @@ static ms_status check_aliases(ms_json_value root, const ms_key *key, ms_json_va
         const char *b = ms_json_source_text(other, &b_bytes);
         if (a_bytes != b_bytes || memcmp(a, b, a_bytes) != 0)
             return ms_json_fail(err, other, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "%.*s, but %s is %.*s: two spellings of one key",
+                                "found %.*s, but %s is %.*s, and both are spellings of one key",
                                 (int)(b_bytes > 24 ? 24 : b_bytes), b, ms_json_key(found),
                                 (int)(a_bytes > 24 ? 24 : a_bytes), a);
     }

@@ -22,8 +22,8 @@ typedef enum refuse_when { IF_SET, IF_TRUE, IF_NOT_ONE, IF_POSITIVE, IF_NOT_EMPT
 
 static const char mixture[] = "mixture-of-experts layers are not supported";
 
-static const char multimodal[] =
-    "a multimodal config is not supported; put its language model's config in a separate file";
+static const char multimodal[] = "a multimodal config is not supported; put the config of its "
+                                 "language model into a separate file";
 
 static const struct refused_row {
     const char *pointer;
@@ -295,26 +295,25 @@ static ms_status fail_remote_type(ms_json_value root, ms_json_value value, const
     const ms_family *family = family_of_class(root, families, &name, err);
     if (!family)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "model_type '%.40s' is run by code of its repository (auto_map), which "
-                            "is not predicted; --family takes a text that describes it, "
-                            "\"memscope capture\" and \"memscope plan --graph\" take any",
+                            "model_type '%.40s' runs code from its repository (auto_map), which is "
+                            "not predicted; --family takes a text that describes it, and "
+                            "\"memscope capture\" and \"memscope plan --graph\" take any model",
                             type);
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "model_type '%.40s' is run by code of its repository (auto_map), which is "
-                        "not predicted; with model_type %s the figures are those of transformers' "
-                        "own %.60s",
-                        type, family->model_type, name);
+    return ms_json_fail(
+        err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+        "model_type '%.40s' runs code from its repository (auto_map), which is not predicted; with "
+        "model_type %s the figures are those of transformers' own %.60s",
+        type, family->model_type, name);
 }
 
 /* Models of which a part is known here. */
 static const struct {
     const char *type, *why;
 } in_part[] = {
-    {"gemma3n", "its vision tower is a network of timm's, MobileNet-V5, whose weights are not "
-                "counted here; give the object \"text_config\" of the file, which is its text "
-                "model (gemma3n_text)"},
-    {"llava_next", "it makes several pictures of an image, of sides that the image decides; LLaVA "
-                   "1.5 is predicted (llava)"},
+    {"gemma3n", "its vision tower is timm's MobileNet-V5, whose weights are not counted; give the "
+                "object \"text_config\" of the file, which is its text model (gemma3n_text)"},
+    {"llava_next", "it splits an image into a number of tiles that depends on the image; LLaVA 1.5 "
+                   "is predicted (llava)"},
 };
 
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
@@ -332,15 +331,14 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
                                 "model_type '%s' is not predicted: %s", type, in_part[i].why);
     for (size_t i = 0; i < families->count; i++)
         ms_nearest_offer(&nearest, families->items[i]->model_type);
-    return ms_json_fail(
-        err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-        "unknown model_type '%.40s'; \"memscope models\" lists the known ones, --family takes a "
-        "text "
-        "that describes another, \"memscope capture\" and \"memscope plan --graph\" take any%s%s",
-        type, ms_nearest_hint(&nearest, hint, sizeof hint),
-        ms_json_find(root, "text_config", &nested)
-            ? "; its \"text_config\" is the config of another model"
-            : "");
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "unknown model_type '%.40s'; \"memscope models\" lists the known ones, "
+                        "--family takes a text that describes another, and \"memscope capture\" "
+                        "and \"memscope plan --graph\" take any model%s%s",
+                        type, ms_nearest_hint(&nearest, hint, sizeof hint),
+                        ms_json_find(root, "text_config", &nested)
+                            ? "; its \"text_config\" is the config of another model"
+                            : "");
 }
 
 const ms_family *ms_family_named(const ms_family_list *families, const char *model_type)
@@ -362,11 +360,11 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_famil
             return refused;
         if (ms_json_find(root, "_class_name", &value))
             return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "a model of diffusers is not predicted; memscope capture -- python "
-                                "train.py runs your program on a GPU that is not there");
+                                "a diffusers model is not predicted; memscope capture -- python "
+                                "train.py runs your program on a simulated GPU");
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no \"model_type\": neither a Hugging Face config.json nor a run file, "
-                            "which has a \"model\"");
+                            "it has no \"model_type\", so it is not a Hugging Face config.json, "
+                            "and no \"model\", so it is not a run file");
     }
     ms_status status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
@@ -505,7 +503,7 @@ static ms_status find_object(ms_json_value root, const char *name, const char *t
     const char *text = NULL;
     if (!ms_json_find(root, name, object) || ms_json_kind_of(*object) == MS_JSON_NULL)
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no \"%s\", which describes a part of the model", name);
+                            "it has no \"%s\", which describes a part of the model", name);
     ms_status status = ms_json_expect(*object, MS_JSON_OBJECT, err);
     if (status != MS_OK || !type || !ms_json_find(*object, "model_type", &value))
         return status;

@@ -28,28 +28,28 @@ static const char pipeline[] = "parallel sets the ranks: --parallel pp=4,microba
 static const char sequences[] =
     "parallel sets the ranks: --parallel cp=4 predicts context parallelism";
 static const char experts[] = "expert parallelism is not predicted yet" ONE_RANK;
-static const char serving[] = "this is a step of training; memscope infer predicts inference";
-static const char cache[] = "a KV cache belongs to inference, which memscope infer predicts";
-static const char length[] = "the length of a training's sequences is seq; memscope infer, which "
-                             "predicts inference, has a context";
+static const char serving[] =
+    "this command predicts a step of training; memscope infer predicts inference";
+static const char cache[] = "only inference has a KV cache; memscope infer predicts it";
+static const char length[] =
+    "the sequence length of training is seq; memscope infer, which predicts inference, has context";
 static const char no_bytes[] = "it changes no memory; leave it out";
-static const char images[] = "images is the number of them in each sequence, image-size their "
-                             "width and height: --images 2 --image-size 1280x720";
+static const char images[] = "images is the number of images in each sequence, and image-size "
+                             "their width and height: --images 2 --image-size 1280x720";
 static const char pixels[] = "image-size is the width and height of each image before the "
-                             "processor resizes it; make it as large as the images may be";
-static const char videos[] = "videos are not predicted, images are: --images 2 --image-size "
+                             "processor resizes it; give the largest that occurs";
+static const char videos[] = "videos are not predicted, but images are: --images 2 --image-size "
                              "1280x720; memscope capture measures a step with videos";
 static const char frozen[] = "--freeze-vision yes predicts a vision tower that is not trained, its "
                              "merger included";
 static const char global[] =
-    "it is batch x accumulate x ranks here: batch is of one device and one "
-    "micro-batch";
-static const char stages[] = "the step of one model is predicted: of the policy, with --seq for "
-                             "prompt and answer; memscope infer predicts the engine beside it, and "
-                             "--training-args reads a trainer's file";
-static const char tuning[] = "without --lora or --quantize all weights are trained";
-static const char requests[] = "the number of a training's sequences is batch; memscope infer, "
-                               "which predicts inference, has a concurrency";
+    "it equals batch x accumulate x ranks: batch is for one device and one micro-batch";
+static const char stages[] =
+    "the step of one model is predicted, the policy, with --seq for prompt and answer; memscope "
+    "infer predicts the engine beside it, and --training-args reads a trainer's file";
+static const char tuning[] = "all weights are trained unless --lora or --quantize is given";
+static const char requests[] = "the number of sequences in training is batch; memscope infer, "
+                               "which predicts inference, has concurrency";
 
 /* clang-format off */
 static const struct {

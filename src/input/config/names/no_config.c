@@ -27,7 +27,7 @@ static bool hint_at_packed(const ms_model_name *wanted, char *hint, size_t size)
                            "llama.cpp with --quant?"
                  : *wanted->packing ? "; its weights are packed: did you mean '%s' with %s and "
                                       "--lora, for analyze?"
-                                    : "; its weights are packed, and those of '%s' are not",
+                                    : "; its weights are packed, but those of '%s' are not",
                  preset, wanted->packing);
         return true;
     }
@@ -138,7 +138,7 @@ static bool fail_missing(const char *name, const char *model, ms_error *err)
     if (row)
         ms_error_set(err, MS_ERR_IO,
                      "'%.80s' is of a family that is not predicted yet%s; memscope capture -- "
-                     "python train.py runs your program on a GPU that is not there",
+                     "python train.py runs your program on a simulated GPU",
                      name, row->but);
     return row != NULL;
 }
@@ -163,14 +163,14 @@ static ms_status fail_id(const char *name, const char *id, ms_error *err)
         return err->status;
     if (ms_hub_is_converted(id))
         return ms_fail(err, MS_ERR_IO,
-                       "'%.80s' is converted to another layout by its owner, so no built-in model "
-                       "is it: download its config, and give that file: curl -fLO "
+                       "'%.80s' was converted to another layout by its owner, so no built-in model "
+                       "matches it: download its config and give that file: curl -fLO "
                        "https://huggingface.co/%.80s/resolve/main/config.json",
                        name, id);
     bool is_near = has_nearest(id, hint, sizeof hint);
     return ms_fail(err, MS_ERR_IO,
-                   "'%.80s' is not a built-in model, file or directory%s%s download its config, "
-                   "and give that file: curl -fLO "
+                   "'%.80s' is not a built-in model, file or directory%s%s download its config and "
+                   "give that file: curl -fLO "
                    "https://huggingface.co/%.80s/resolve/main/config.json",
                    name, hint,
                    is_near ? (hint[strlen(hint) - 1] == '?' ? " Or" : "; or")

@@ -49,7 +49,7 @@ static const char *quantization_refusal(const ms_quantization *q)
         return q->kind == MS_QUANTIZE_GPTQ ? "gptq is supported in 2, 4 or 8 bits"
                                            : "awq is supported in 4 bits";
     if (group != 0 && (group < 16 || group > 1024 || (group & (group - 1)) != 0))
-        return "a group is a power of two from 16 to 1024, or -1: the whole column";
+        return "a group is a power of two from 16 to 1024, or -1 for the whole column";
     return NULL;
 }
 
@@ -328,7 +328,7 @@ static ms_status read_compute_dtype(ms_json_value root, ms_quantization *q, ms_e
     q->has_compute_dtype = ms_dtype_parse(type, &q->compute_dtype);
     if (!q->has_compute_dtype)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not a type to compute in", type);
+                            "'%.40s' is not a type that can be computed in", type);
     return MS_OK;
 }
 
@@ -549,10 +549,9 @@ static ms_status read_rule(ms_arena *arena, ms_json_value rule, const ms_quantiz
     if (status == MS_OK && find(rule, "group_size", &bits))
         status = ms_json_get_count(bits, 1, 1 << 20, &group, err);
     if (status == MS_OK && (own != q->bits || group != q->group_weights))
-        return ms_json_fail(
-            err, rule, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-            "modules with bits or groups of their own are not supported; those that "
-            "are not converted (\"-:...\") are");
+        return ms_json_fail(err, rule, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "modules with their own bits or groups are not supported; unconverted "
+                            "modules (\"-:...\") are");
     return status;
 }
 

@@ -44,8 +44,7 @@ static ms_status resolve_translation(const ms_resolving *c)
     if (!ms_resolve_is_set(c, source))
         run->source_tokens = c->model->source_positions;
     else if (c->model->source_positions)
-        return ms_resolve_fail(c, source,
-                               "the encoder of %s has its %" PRIu64 " positions, no others",
+        return ms_resolve_fail(c, source, "the encoder of %s always has %" PRIu64 " positions",
                                c->model->model_type, c->model->source_positions);
     return MS_OK;
 }
@@ -202,7 +201,7 @@ static const refusal refusals[] = {
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
      "FSDP1, whose flat parameters mix trained and frozen ones,"},
     {MS_UNPREDICTED_SHARDS, "parallel", is_divided,
-     "a layout that divides parameters or states, where some stay in fp32 beside others,"},
+     "a layout that shards parameters or states of which some stay in fp32"},
     {MS_UNPREDICTED_RANKS, "parallel", has_ranks, "a run on several GPUs"},
 };
 
@@ -277,7 +276,7 @@ static ms_status resolve_on_device(ms_parallel *parallel, const ms_adapter *adap
     if (widens && !is_packed && adapter->dtype != MS_DTYPE_F32)
         return refuse(parallel,
                       "an adapter that accelerate casts to fp32 on the device (adapter-dtype fp32 "
-                      "is)",
+                      "is predicted)",
                       err);
     parallel->keeps_types = true;
     parallel->trained_dtype = adapter->dtype;
@@ -295,8 +294,8 @@ static ms_status resolve_sharded(ms_parallel *parallel, ms_adapter *adapter, boo
         return refuse(parallel, "an adapter other than plain LoRA", err);
     if (adapter->dtype != parallel->shard_dtype && !parallel->has_param_dtype)
         return refuse(parallel,
-                      "an adapter in another type than the weights: param-dtype, such as bf16, "
-                      "gathers both in one",
+                      "an adapter in another type than the weights: give param-dtype, such as "
+                      "bf16, which gathers both in one type",
                       err);
     if (parallel->units == MS_UNITS_TORCHTITAN)
         return refuse(parallel, "an adapter and fsdp-units torchtitan", err);
@@ -352,9 +351,8 @@ static ms_status resolve_zero3(const ms_run_config *run, const ms_model_config *
         why = "an adapter, unless all layers are checkpointed";
     else if ((!zero->init && !is_packed) || zero->offloads_parameters || zero->offloads_optimizer ||
              zero->accumulates_f32 || !zero->contiguous_gradients)
-        why =
-            "an adapter and zero-init no, contiguous-gradients no, parts on the host or gradients "
-            "accumulated in fp32";
+        why = "an adapter together with zero-init no, contiguous-gradients no, parts on the host "
+              "or gradients accumulated in fp32";
     return why ? refuse(&run->parallel, why, err) : MS_OK;
 }
 
@@ -369,8 +367,7 @@ ms_status ms_resolve_adapter(ms_run_config *run, const ms_model_config *model,
     if (casts_all && asked && *asked != run->dtype)
         return ms_fail(
             err, MS_ERR_USAGE,
-            "adapter-dtype: DeepSpeed casts an adapter to the type of the model; leave it "
-            "out");
+            "adapter-dtype: DeepSpeed casts an adapter to the model's type; leave it out");
     adapter->dtype = asked ? *asked
                      : is_half && !casts_all
                          ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
@@ -420,16 +417,17 @@ static ms_status resolve_tokens(const ms_resolving *c)
     uint64_t learned = ms_model_learned_positions(c->model);
     if (run->batch > 1 && c->model->head == MS_HEAD_LAST_TOKEN &&
         c->model->pad_token_id == UINT64_MAX)
-        return ms_resolve_fail(
-            c, "batch", "%" PRIu64 " sequences, but a classifier without pad_token_id takes one",
-            run->batch);
+        return ms_resolve_fail(c, "batch",
+                               "found %" PRIu64
+                               " sequences, but a classifier without pad_token_id takes one",
+                               run->batch);
     if (image_tokens)
         run->seq_tokens = image_tokens;
     else if (!ms_resolve_is_set(c, "seq"))
         run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
     if (run->seq_tokens > learned)
         return ms_resolve_fail(
-            c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
+            c, "seq", "found %" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
             run->seq_tokens, learned);
     /* ALiBi's biases know no largest position. */
     if (c->model->max_positions > 0 && run->seq_tokens > c->model->max_positions)
@@ -472,7 +470,8 @@ static ms_status resolve_in_backward(const ms_resolving *c)
     if (!run->training.optimizer_in_backward)
         return MS_OK;
     if (run->training.accumulate > 1)
-        return ms_resolve_fail(c, field, "gradients of %" PRIu64 " micro-batches cannot accumulate",
+        return ms_resolve_fail(c, field,
+                               "the gradients of %" PRIu64 " micro-batches cannot be accumulated",
                                run->training.accumulate);
     if (run->training.clip)
         return ms_resolve_fail(c, field,
@@ -542,14 +541,15 @@ static ms_status resolve_allocator(const ms_resolving *c)
         options->kind = run->device->is_cpu ? MS_ALLOCATOR_RAW : MS_ALLOCATOR_CUDA;
     if (run->device->is_cpu && options->kind != MS_ALLOCATOR_RAW)
         return ms_resolve_fail(c, "allocator",
-                               "CUDA's caching allocator does not work on the cpu; use raw");
+                               "CUDA's caching allocator does not work on the cpu; give raw");
     if (options->kind == MS_ALLOCATOR_RAW && options->max_split_size_bytes > 0)
         return ms_resolve_fail(c, "max-split-size", "the raw allocator does not split blocks");
     if (options->kind == MS_ALLOCATOR_RAW && options->roundup_power2_divisions > 0)
         return ms_resolve_fail(c, "roundup-power2-divisions", "the raw allocator does not round");
     if (options->kind != MS_ALLOCATOR_CUDA && options->addresses != MS_ADDRESSES_UP)
-        return ms_resolve_fail(c, "addresses",
-                               "only the segments of CUDA's caching allocator have an order");
+        return ms_resolve_fail(
+            c, "addresses",
+            "only the segments of CUDA's caching allocator have addresses in order");
     return MS_OK;
 }
 

@@ -74,11 +74,10 @@ static const struct {
     {flattens_frozen, "images with freeze-vision are not predicted under FSDP1"},
     {is_quantized, "images with a quantised base are not predicted"},
     {has_liger, "images with Liger's kernels are not predicted"},
-    {treats,
-     "images with treatments of layers are not predicted, but for --checkpointing: leave out "
-     "treat"},
-    {evaluates, "an evaluation with images is not predicted: eval-batch must be none"},
-    {waits_on_host, "images are predicted with the parameters on the device"},
+    {treats, "images are not predicted with treatments of layers other than --checkpointing: leave "
+             "out treat"},
+    {evaluates, "an evaluation with images is not predicted: give eval-batch none"},
+    {waits_on_host, "images are predicted only with the parameters on the device"},
 };
 
 /* ---- places ---- */
@@ -95,7 +94,7 @@ static ms_status check_settings(const ms_resolving *c)
     const ms_run_config *run = c->run;
     for (size_t i = 0; i < 2 && !run->images.count; i++)
         if (ms_resolve_is_set(c, fields[i]))
-            return ms_resolve_fail(c, fields[i], "there are no images: images is none");
+            return ms_resolve_fail(c, fields[i], "there are no images, because images is none");
     if (!run->images.count)
         return MS_OK;
     if (c->model->vision.hidden_size == 0)
@@ -116,8 +115,8 @@ static ms_status check_settings(const ms_resolving *c)
             return ms_resolve_fail(c, "images", "%s", refusals[i].why);
     if (run->images.frozen && has_adapter(c))
         return ms_resolve_fail(c, "freeze-vision",
-                               "an adapter leaves the vision tower's own weights frozen anyway, "
-                               "and trains what its targets name");
+                               "an adapter already freezes the vision tower's own weights, and "
+                               "trains what its targets name");
     return MS_OK;
 }
 
@@ -129,11 +128,11 @@ static ms_status check_tokens(const ms_resolving *c)
     uint64_t needed = images->count * (images->grid.tokens + 1);
     if (needed <= run->seq_tokens)
         return MS_OK;
-    return ms_resolve_fail(c, "images",
-                           "%" PRIu64 " image%s of %" PRIu64 " tokens, with a token before each, "
-                           "take %" PRIu64 " tokens of a sequence of %" PRIu64,
-                           images->count, images->count == 1 ? "" : "s", images->grid.tokens,
-                           needed, run->seq_tokens);
+    return ms_resolve_fail(
+        c, "images",
+        "%" PRIu64 " image%s of %" PRIu64 " tokens, with a token before each, take %" PRIu64
+        " tokens, but a sequence has %" PRIu64,
+        images->count, images->count == 1 ? "" : "s", images->grid.tokens, needed, run->seq_tokens);
 }
 
 ms_status ms_resolve_images(const ms_resolving *c)

@@ -25,8 +25,8 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
         return MS_OK;
     if (c->model->outputs_router_logits)
         return ms_resolve_fail(c, field,
-                               "Trainer's loss omits the routers' auxiliary loss: not supported "
-                               "with output_router_logits");
+                               "it is not supported with output_router_logits, because Trainer's "
+                               "loss omits the routers' auxiliary loss");
     return check_head(c, field);
 }
 
@@ -38,9 +38,9 @@ static ms_status resolve_logits_to_keep(const ms_resolving *c)
     if (c->model->family->has_no_attention)
         return ms_resolve_fail(c, field, "it is not predicted for %s", c->model->model_type);
     if (c->model->sharing_layers)
-        return ms_resolve_fail(c, field,
-                               "layers that share keys would run on the kept tokens alone, which "
-                               "is not supported");
+        return ms_resolve_fail(
+            c, field,
+            "layers that share keys would run on the kept tokens only, which is not supported");
     return check_head(c, field);
 }
 
@@ -134,7 +134,7 @@ static ms_status check_labels(const ms_resolving *c)
         return MS_OK;
     if (c->run->training.loss != MS_LOSS_TRL && c->run->training.loss != MS_LOSS_CUT)
         return ms_resolve_fail(c, field,
-                               "they are counted for --loss trl and cut-cross-entropy alone");
+                               "they are counted only with --loss trl and cut-cross-entropy");
     return labels <= most
                ? MS_OK
                : ms_resolve_fail(c, field, "a micro-batch has at most %" PRIu64 " of them", most);
@@ -158,9 +158,9 @@ ms_status ms_resolve_own_loss(const ms_resolving *c)
     if (c->run->batch == 1 || !ms_may_be_padded(c->run))
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
-                       "TRL pads to the longest sequence of each batch: batches of other lengths "
-                       "leave blocks in PyTorch's cache, so that more may be reserved (in 14 runs "
-                       "of small models these figures were up to 39 %% too low)");
+                       "TRL pads to the longest sequence of each batch, and batches of other "
+                       "lengths leave blocks in PyTorch's cache, so more may be reserved (in 14 "
+                       "runs of small models these figures were up to 39 %% too low)");
 }
 
 ms_status ms_resolve_loss(const ms_resolving *c)

@@ -42,7 +42,7 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {takes_no_words, "the model takes pictures or sound, which are not padded"},
+    {takes_no_words, "the model takes images or sound, which are not padded"},
     {is_unpredicted, "padded batches are not predicted for this family"},
     {has_images, "padded batches are not predicted with images"},
     {divides_sequences, "ring attention takes no mask"},
@@ -65,14 +65,14 @@ static ms_status check_documents(const ms_resolving *c)
     if (!run->documents)
         return MS_OK;
     if (run->padding.given != MS_PADDING_YES)
-        return ms_resolve_fail(c, field, "a mask keeps them apart, which --padding yes sets");
+        return ms_resolve_fail(c, field, "a mask keeps them apart; --padding yes predicts it");
     if (run->batch != 1)
-        return ms_resolve_fail(c, field, "they are joined to one row: --batch 1");
+        return ms_resolve_fail(c, field, "they are joined into one row: give --batch 1");
     if (run->documents < run->joined)
-        return ms_resolve_fail(c, field, "a row joins %" PRIu64 " sequences, each of one or more",
-                               run->joined);
+        return ms_resolve_fail(
+            c, field, "a row joins %" PRIu64 " sequences of at least one token each", run->joined);
     if (run->documents >= run->seq_tokens)
-        return ms_resolve_fail(c, field, "a row of %" PRIu64 " tokens has fewer", run->seq_tokens);
+        return ms_resolve_fail(c, field, "a row has only %" PRIu64 " tokens", run->seq_tokens);
     return c->model->family->unpredicted & MS_UNPREDICTED_DOCUMENTS
                ? ms_resolve_fail(c, field, "packed rows are not predicted for %s",
                                  c->model->model_type)
@@ -96,5 +96,5 @@ ms_status ms_resolve_padding(const ms_resolving *c)
     if (takes_no_words(c->model, run))
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
-                       "padding: %s; the figures are those of batches without", reason);
+                       "padding: %s; the figures are for batches without padding", reason);
 }

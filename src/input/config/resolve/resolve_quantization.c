@@ -41,7 +41,7 @@ static const struct {
 } dequantizing[] = {
     {is_mxfp4, "mxfp4: its kernels have no backward", ""},
     {is_without_fp8, "fp8-block: this device has no fp8", ""},
-    {is_trained_fp8, "fp8-block: packed weights are frozen, and no adapter is trained",
+    {is_trained_fp8, "fp8-block: packed weights are frozen, and there is no adapter to train",
      ", as FineGrainedFP8Config(dequantize=True) does"},
 };
 
@@ -75,10 +75,10 @@ static ms_status check_family(const ms_resolving *c)
         (model->family->has_lone_mixers || model->index_heads))
         return ms_resolve_fail(
             c, "quantize", "it is not predicted for %s%s", model->model_type,
-            ms_resolve_is_set(c, "quantize") ? "" : ", whose config has it; quantize none is");
+            ms_resolve_is_set(c, "quantize") ? "" : ", whose config has it; give quantize none");
     if (ms_is_packed(&c->run->quantization) && c->run->quantization.has_power_scales)
-        return ms_resolve_fail(c, "quantize",
-                               "fp8-block with scales in e8m0 is not predicted; quantize none is");
+        return ms_resolve_fail(
+            c, "quantize", "fp8-block with scales in e8m0 is not predicted; give quantize none");
     switch (c->run->quantization.kind) {
     case MS_QUANTIZE_MXFP4:
         if (!stores_mxfp4)
@@ -91,8 +91,8 @@ static ms_status check_family(const ms_resolving *c)
     case MS_QUANTIZE_AWQ:
         if (model->num_experts)
             return ms_resolve_fail(c, "quantize",
-                                   "gptq and awq of %s's experts are not supported; nf4, fp4, int8 "
-                                   "(which leave experts as they are) and %s are",
+                                   "gptq and awq are not supported for %s's experts; nf4, fp4, "
+                                   "int8 (which leave experts as they are) and %s are",
                                    model->model_type, stores_mxfp4 ? "mxfp4" : "fp8-block");
         break;
     case MS_QUANTIZE_FP8_BLOCK:
@@ -122,9 +122,10 @@ static ms_status resolve_upcast(const ms_resolving *c)
     bool is_packed = ms_is_packed(&run->quantization), said = ms_resolve_is_set(c, "upcast");
     ms_upcasting upcasting = ms_upcasting_of(run->quantization.kind);
     if (!is_packed && said)
-        return ms_resolve_fail(c, "upcast", "nothing is quantised");
+        return ms_resolve_fail(c, "upcast", "the base is not quantised: leave it out");
     if (said && run->upcast && upcasting == MS_UPCAST_NEVER)
-        return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
+        return ms_resolve_fail(c, "upcast",
+                               "PEFT does not change the types of a base quantised like this");
     bool is_usual = upcasting == MS_UPCAST_USUALLY && !c->draft->is_inference;
     run->upcast = is_packed && (said ? run->upcast : is_usual);
     ms_parallel_kind kind = run->parallel.layout.kind;
@@ -141,7 +142,7 @@ static ms_status resolve_half(const ms_resolving *c)
         return MS_OK;
     c->run->dtype = MS_DTYPE_F16;
     return ms_note_add(c->notes, c->arena, c->err,
-                       "awq: transformers loads such a model in float16, not bfloat16");
+                       "awq: transformers loads this model in float16, not bfloat16");
 }
 
 /* FalconLinear is no torch.nn.Linear, which is what transformers 5 packs. */
@@ -151,8 +152,8 @@ static ms_status note_family(const ms_resolving *c)
         !ms_family_facts_of(c->model->family)->has_own_linear)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
-                       "falcon: transformers 5 leaves its linear layers as they are, whatever is "
-                       "quantised; the figures are of earlier versions, which packed them");
+                       "falcon: transformers 5 never quantises its linear layers; the figures are "
+                       "for earlier versions, which did");
 }
 
 /* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
@@ -175,7 +176,8 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
     if (status != MS_OK)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
-        return ms_resolve_fail(c, "quantize", "is not supported on the cpu");
+        return ms_resolve_fail(c, "quantize",
+                               "packed weights are not supported on the cpu; give quantize none");
     bool is_trained = ms_is_packed(q) && !c->draft->is_inference;
     if (is_trained && !trains_adapter(c))
         return ms_resolve_fail(c, "quantize",

@@ -37,7 +37,7 @@ static ms_status read_price(const reading *r, ms_json_value member)
         return ms_json_fail(r->err, member, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "unknown device '%.40s'%s", name, hint);
     if (price_of(r->prices, device->name) > 0)
-        return ms_json_fail(r->err, member, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s has a price already",
+        return ms_json_fail(r->err, member, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s already has a price",
                             device->name);
     *price = (ms_price){.device = device->name};
     ms_status status =
@@ -85,7 +85,8 @@ static ms_status set_mfu(const ms_resolving *c, ms_device *device)
     if (!ms_resolve_is_set(c, "mfu"))
         return MS_OK;
     if (device->slowdown[MS_OP_PRODUCT] > 0 || device->slowdown[MS_OP_ATTENTION] > 0)
-        return ms_resolve_fail(c, "mfu", "the calibration has the times of products already");
+        return ms_resolve_fail(c, "mfu",
+                               "the calibration already has the times of matrix products");
     if (!ms_device_has_rates(device))
         return ms_resolve_fail(c, "mfu", "the peak rates of %s are not known", device->name);
     device->mfu = c->draft->mfu;

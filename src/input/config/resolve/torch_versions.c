@@ -6,12 +6,12 @@ static const struct {
     uint32_t last; /* of those that the row is of; the first follows the row before */
     const char *text;
 } rows[] = {
-    {9, "torch before 2.10: the figures are those of 2.10, the oldest that is predicted; under 2.6 "
-        "and 2.8 measured peaks were up to 0.15 % above or below it"},
+    {9, "torch before 2.10: the figures are for 2.10, the oldest predicted version; with 2.6 and "
+        "2.8 measured peaks differed by up to 0.15 %"},
     {11, NULL},
-    {12, "torch 2.12 was not measured: the figures follow from the rules of 2.11 and 2.13"},
+    {12, "torch 2.12 was not measured: the figures follow the rules of 2.11 and 2.13"},
     {15, NULL},
-    {UINT32_MAX, "torch after 2.15 was not measured: the figures are those of 2.15"},
+    {UINT32_MAX, "torch after 2.15 was not measured: the figures are for 2.15"},
 };
 
 const char *ms_torch_unmeasured(const ms_run_config *run)

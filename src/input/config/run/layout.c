@@ -292,8 +292,7 @@ static ms_status finish_pipeline(const char *text, ms_layout *layout, ms_error *
         return MS_OK;
     if (!p->ranks)
         return ms_fail(err, MS_ERR_USAGE,
-                       "found '%.40s': schedule, microbatches and stages_per_rank go with pp=N",
-                       text);
+                       "found '%.40s': schedule, microbatches and stages_per_rank need pp=N", text);
     if (layout->kind == MS_PARALLEL_NONE)
         layout->kind = MS_PARALLEL_PP;
     else if ((layout->kind != MS_PARALLEL_FSDP2 && layout->kind != MS_PARALLEL_TP) ||

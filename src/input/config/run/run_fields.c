@@ -89,8 +89,7 @@ static const ms_run_word words[] = {
     FLAG("use-lora", "lora", "r=16"),
     FLAG("use-peft", "lora", "r=16"),
     {"qlora", "quantize", "nf4:double", NULL,
-     "it is quantize nf4:double, autocast bf16, checkpointing all and lora r=16,targets=all-linear "
-     "here",
+     "use quantize nf4:double, autocast bf16, checkpointing all and lora r=16,targets=all-linear",
      "autocast=bf16 lora=r=16,targets=all-linear checkpointing=all"},
     IS("quantization-bit", "quantize"),
     FLAG("use-liger-kernel", "liger", "all"),

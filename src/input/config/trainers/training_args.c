@@ -50,8 +50,8 @@ static ms_status note_length(ms_training_reading *r, const char *absent)
     if (ms_run_field_is_set(r->draft, "seq"))
         return MS_OK;
     return ms_note_add(r->notes, r->arena, r->err,
-                       "the training arguments give no max_length: %s tokens, as TRL cuts "
-                       "sequences then (--seq)",
+                       "the training arguments give no max_length, so TRL truncates sequences to "
+                       "%s tokens (--seq)",
                        absent);
 }
 
@@ -61,8 +61,8 @@ static ms_status note_data_length(ms_training_reading *r)
     if (ms_run_field_is_set(r->draft, "seq"))
         return MS_OK;
     return ms_note_add(r->notes, r->arena, r->err,
-                       "tokenizer.max_seq_len is not given: sequences are as long as the data has "
-                       "them, here 2048 tokens (--seq)");
+                       "tokenizer.max_seq_len is not given, so sequences are as long as in the "
+                       "data; 2048 tokens are assumed (--seq)");
 }
 
 static ms_status set_numbers(ms_training_reading *r)
@@ -116,15 +116,13 @@ static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
     several->has_buckets = s->has_buckets;
     if (place && several->is_ignored)
         several->text = ms_arena_printf(r->arena,
-                                        "%s shards over GPUs, which is ignored: the figures are of "
-                                        "one device that holds everything",
+                                        "%s shards over GPUs, which is ignored: the figures are "
+                                        "for one device that holds everything",
                                         place);
     else if (place)
-        several->text = ms_arena_printf(r->arena,
-                                        "%s: each GPU holds everything; what %s keeps in addition "
-                                        "is not in these figures%s",
-                                        place, s->library,
-                                        s->has_buckets ? " (--parallel dp=N predicts it)" : "");
+        several->text = ms_arena_printf(
+            r->arena, "%s: each GPU holds everything; what %s keeps in addition is not included%s",
+            place, s->library, s->has_buckets ? " (--parallel dp=N predicts it)" : "");
     if (!several->text)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
     if (several->is_ignored)
@@ -156,7 +154,7 @@ static ms_status note_layout(ms_training_reading *r, const ms_sharding *s)
 {
     const char *layout = ms_layout_text(r->arena, &r->draft->run.parallel.layout);
     const char *place = place_of(r, s);
-    return ms_note_add(r->notes, r->arena, r->err, "%s: predicted as --parallel %s has it",
+    return ms_note_add(r->notes, r->arena, r->err, "%s is predicted as --parallel %s",
                        place ? place : "", layout ? layout : "");
 }
 
@@ -197,7 +195,7 @@ static ms_status heed_sharding(ms_training_reading *r)
     bool has_world = ms_run_field_is_set(r->draft, "world");
     if (has_world && s.processes && s.processes != r->draft->world)
         return ms_json_fail(r->err, s.value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " processes, but world is %" PRIu64, s.processes,
+                            "found %" PRIu64 " processes, but world is %" PRIu64, s.processes,
                             r->draft->world);
     if (has_world)
         s.processes = r->draft->world;
@@ -216,7 +214,7 @@ static ms_status note_own_model(ms_training_reading *r)
     if (format != MS_TRAINING_TORCHTUNE && format != MS_TRAINING_TITAN)
         return MS_OK;
     return ms_note_add(r->unsupported, r->arena, r->err,
-                       "%s's own model code; it is that of transformers",
+                       "%s's own model code; the figures are for that of transformers",
                        ms_training_format_name(format));
 }
 

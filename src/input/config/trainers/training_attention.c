@@ -88,12 +88,11 @@ static bool is_packed(const ms_training_reading *r)
 static ms_status take_flash(ms_training_reading *r, ms_training_topic topic)
 {
     if (r->model->family->eager_only)
-        return ms_training_leave_out(
-            r, topic, is_packed(r) ? MS_EFFECT_SAVES : MS_EFFECT_EITHER,
-            "flash-attn's kernels; the figures are of eager attention, which makes weights of "
-            "attention");
+        return ms_training_leave_out(r, topic, is_packed(r) ? MS_EFFECT_SAVES : MS_EFFECT_EITHER,
+                                     "flash-attn's kernels; the figures are for eager attention, "
+                                     "which stores attention weights");
     return ms_training_leave_out_bounded(
-        r, topic, "flash-attn's kernels, which need what PyTorch's do where nothing is padded",
+        r, topic, "flash-attn's kernels, which need the same as PyTorch's if nothing is padded",
         is_packed(r) ? adds_nothing : added_by_padding);
 }
 
@@ -124,7 +123,7 @@ static ms_status offer_padding(ms_training_reading *r, const char *padding, ms_t
     if (is_known || strcmp(padding, "yes") != 0)
         return ms_training_offer(r, "padding", is_known ? padding : "unknown", topic);
     ms_status status = ms_training_note_key(r, topic, "packing", MS_EFFECT_ADDS,
-                                            "masks of this family; the figures have none");
+                                            "masks of this family; the figures are without them");
     return status == MS_OK ? ms_training_offer(r, "padding", "unknown", topic) : status;
 }
 
@@ -171,7 +170,7 @@ static ms_status join_batch(ms_training_reading *r, uint64_t tokens, const char 
     r->draft->run.joined = r->draft->run.batch;
     if (r->draft->run.batch > 1)
         status = ms_note_add(r->notes, r->arena, r->err,
-                             "%s joins the %" PRIu64 " sequences of a batch to one of %" PRIu64
+                             "%s joins the %" PRIu64 " sequences of a batch into one of %" PRIu64
                              " tokens",
                              r->is_sft ? "TRL" : ms_training_format_name(r->file.format),
                              r->draft->run.batch, tokens);
@@ -191,12 +190,12 @@ static ms_status take_packing_of_swift(ms_training_reading *r, bool is_flash)
         ms_training_flag(r, MS_TOPIC_PACKED, false) ? MS_TOPIC_PACKED : MS_TOPIC_PADDING_FREE;
     uint64_t tokens;
     if (!is_flash && !ms_run_field_is_set(r->draft, "attention"))
-        return ms_training_fail(r, topic,
-                                "ms-swift joins sequences for flash-attn alone: attn_impl "
-                                "flash_attention_2");
+        return ms_training_fail(
+            r, topic,
+            "ms-swift joins sequences only for flash-attn: set attn_impl to flash_attention_2");
     return is_one_row(r, &tokens)
                ? join_batch(r, tokens, "ones")
-               : ms_training_leave_out(r, topic, MS_EFFECT_EITHER, "sequences that are joined");
+               : ms_training_leave_out(r, topic, MS_EFFECT_EITHER, "joined sequences");
 }
 
 /* Rows that are cut wherever they are full have neither padding nor documents. */
@@ -222,7 +221,7 @@ static ms_status take_packing_of_trl(ms_training_reading *r, uint64_t tokens)
         return join_batch(r, tokens, "yes");
     ms_status status = ms_training_leave_out(
         r, MS_TOPIC_PADDING_FREE, MS_EFFECT_EITHER,
-        "sequences that are joined, which TRL does not cut to max_length where it does not pack");
+        "joined sequences, which TRL does not truncate to max_length unless it packs");
     return status == MS_OK ? join_batch(r, tokens, "yes") : status;
 }
 
@@ -246,7 +245,7 @@ static ms_status take_packing(ms_training_reading *r, bool is_flash)
     if (is_one_row(r, &tokens))
         return take_packing_of_trl(r, tokens);
     return ms_training_leave_out(r, topic, MS_EFFECT_EITHER,
-                                 "documents that are packed into a row and kept apart by a mask");
+                                 "documents packed into a row and kept apart by a mask");
 }
 
 /* The collators of these pass a mask, and fill up shorter sequences where they do not pack; others'

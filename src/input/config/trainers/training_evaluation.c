@@ -99,11 +99,10 @@ static ms_status note_loss_alone(ms_training_reading *r)
 {
     const char *batches =
         r->file.given[MS_TOPIC_KEPT_BATCHES] ? ms_training_number(r, MS_TOPIC_KEPT_BATCHES) : "";
-    return ms_note_add(
-        r->notes, r->arena, r->err,
-        "the evaluation is assumed to compute the loss only: with compute_metrics the "
-        "device keeps logits too (--eval-logits%s%s)",
-        *batches ? " " : "", batches);
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "the evaluation is assumed to compute only the loss; with compute_metrics "
+                       "the device keeps logits too (--eval-logits%s%s)",
+                       *batches ? " " : "", batches);
 }
 
 /* Batch by batch, or as label numbers alone, one batch's logits are there at once; else those of

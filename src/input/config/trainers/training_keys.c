@@ -265,7 +265,7 @@ static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_
     if (has_hf_key(root))
         return MS_OK;
     return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "no known settings: expected those of TrainingArguments, axolotl, "
+                        "it has no known settings: expected those of TrainingArguments, axolotl, "
                         "LLaMA-Factory, ms-swift or torchtune");
 }
 

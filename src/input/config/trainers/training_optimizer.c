@@ -136,7 +136,7 @@ static ms_status stand_for(ms_training_reading *r, const char *optimizer, const 
     if (status == MS_OK)
         status = ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER);
     if (status == MS_OK && is_other) {
-        meaning = ms_arena_printf(r->arena, "the figures are of %s", optimizer);
+        meaning = ms_arena_printf(r->arena, "the figures are for %s", optimizer);
         status = ms_training_leave_out(r, MS_TOPIC_OPTIMIZER, effect, meaning);
     }
     return status;

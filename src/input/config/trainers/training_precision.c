@@ -55,7 +55,7 @@ static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
         return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
                                 ms_training_text(r, MS_TOPIC_BF16, ""));
     if (bf16 && fp16 && !is_axolotl)
-        return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 together; give one of them");
+        return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 are both set; give one of them");
     /* "full" is the type of the weights, without mixed precision; autocast changes none of them */
     bool is_full = is_text && !automatic && r->ranks != MS_PARALLEL_NONE;
     *autocast = is_full ? "none" : bf16 ? "bf16" : fp16 ? "fp16" : "none";
@@ -73,11 +73,12 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
     *dtype = ms_training_stored_type(r);
     if (ms_run_field_is_set(r->draft, "dtype") || r->ranks != MS_PARALLEL_NONE)
         return MS_OK; /* FSDP and DeepSpeed change them */
-    return ms_note_add(
-        r->notes, r->arena, r->err,
-        "the weights are %s, %s: Trainer trains them in the type they are loaded in (--dtype)",
-        *dtype,
-        r->model->has_dtype ? "as in the model's config" : "as the model's config has no type");
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "the weights are %s, %s; Trainer trains them in the type in which they are "
+                       "loaded (--dtype)",
+                       *dtype,
+                       r->model->has_dtype ? "as in the model's config"
+                                           : "as the model's config has no type");
 }
 
 static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)

@@ -60,15 +60,15 @@ ms_status ms_training_world(const ms_training_ranks *t, uint64_t *world)
     uint64_t said = t->sharding->processes;
     *world = ms_training_given_world(r);
     if (said && has_world && *world != said && ms_json_find(t->root, "num_processes", &processes))
-        return ms_training_refuse(t, processes, "%" PRIu64 " processes, but world is %" PRIu64,
-                                  said, *world);
+        return ms_training_refuse(
+            t, processes, "found %" PRIu64 " processes, but world is %" PRIu64, said, *world);
     if (!*world)
         *world = said;
     if (*world)
         return MS_OK;
     return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                        "this file shards, but it does not say over how many GPUs: give --world "
-                        "N, or --ignore-sharding for one device that holds everything");
+                        "this file shards but does not say over how many GPUs: give --world N, or "
+                        "--ignore-sharding for one device that holds everything");
 }
 
 /* ---- what is not read ---- */
@@ -83,9 +83,9 @@ ms_status ms_training_refuse_whole(const ms_training_ranks *t)
 {
     bool is_fsdp = strcmp(t->sharding->library, "FSDP") == 0;
     return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                        "%s leaves the model whole on every GPU, and may keep it in fp32 "
-                        "besides, which is not predicted: give the layout (--parallel dp=8), or "
-                        "--ignore-sharding for one device in the type the weights are loaded in",
+                        "%s leaves the whole model on every GPU and may also keep a copy in fp32, "
+                        "which is not predicted: give the layout (--parallel dp=8), or "
+                        "--ignore-sharding for one device with the weights in their loaded type",
                         is_fsdp ? "NO_SHARD of FSDP" : "DeepSpeed without a stage of ZeRO");
 }
 
@@ -129,7 +129,7 @@ ms_status ms_training_set_layout(const ms_training_ranks *t, const char *layout,
     ms_error reason = {0};
     if (ms_layout_parse(layout, &own, &reason) != MS_OK)
         return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "this file shards as %s, which is not predicted", layout);
+                            "this file shards with %s, which is not predicted", layout);
     bool is_given = ms_run_field_is_set(r->draft, "parallel");
     *is_read = !is_given || (given->kind == own.kind && given->stage == own.stage &&
                              given->tensor == own.tensor);
@@ -214,7 +214,7 @@ ms_status ms_training_set_of_trainer(ms_training_reading *r, ms_json_value root)
     if (is_launcher)
         return ms_note_add(r->notes, r->arena, r->err,
                            "Trainer copies the outputs of DistributedDataParallel unless layers "
-                           "are checkpointed: --find-unused-parameters yes");
+                           "are checkpointed: give --find-unused-parameters yes");
     ms_status status = MS_OK;
     bool is_static =
         ms_json_find(root, "ddp_static_graph", &value) && ms_training_truth(value, false);

@@ -148,11 +148,10 @@ ms_status ms_training_note_batch(ms_training_reading *r, const char *absent)
 {
     if (!absent || strcmp(absent, "1") == 0 || ms_run_field_is_set(r->draft, "batch"))
         return MS_OK;
-    return ms_note_add(
-        r->notes, r->arena, r->err,
-        "the training arguments give no batch: %s sequences, as the trainer has them "
-        "then (--batch)",
-        absent);
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "the training arguments give no batch, so it is the trainer's default of %s "
+                       "sequences (--batch)",
+                       absent);
 }
 
 ms_status ms_training_offer_inputs_on_host(ms_training_reading *r, ms_training_topic topic)

@@ -63,7 +63,7 @@ static ms_status set_operators(const ms_training_ranks *t)
         status = ms_training_add_read_key(
             t->r, value, NULL,
             (ms_read_key){.meaning = "operators whose results are kept; in the figures each layer "
-                                     "is recomputed as a whole",
+                                     "is fully recomputed",
                           .reading = MS_KEY_NOT_PREDICTED,
                           .effect = MS_EFFECT_ADDS,
                           .other_end = keeps_all});
@@ -124,12 +124,13 @@ static ms_status set_loss(ms_training_reading *r)
         !ms_loss_not_with(r->model, &r->draft->run, MS_LOSS_TORCHTUNE))
         return ms_training_offer(r, "loss", "torchtune", MS_TOPIC_LOSS);
     if (strcmp(name, "LinearCrossEntropyLoss") == 0)
-        return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
-                                     "head and loss in pieces; here they are of all tokens at "
-                                     "once");
+        return ms_training_leave_out(
+            r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
+            "head and loss in pieces; the figures are for all tokens at once");
     if (strcmp(name, "CEWithChunkedOutputLoss") == 0)
-        return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
-                                     "logits that are widened piece by piece; here all at once");
+        return ms_training_leave_out(
+            r, MS_TOPIC_LOSS, MS_EFFECT_SAVES,
+            "logits that are cast to fp32 piece by piece; the figures are for all at once");
     return ms_training_leave_out(r, MS_TOPIC_LOSS, MS_EFFECT_EITHER, "another loss");
 }
 
@@ -176,10 +177,10 @@ static ms_status set_offloading(ms_training_reading *r)
     ms_status status = ms_training_offer_inputs_on_host(r, topic);
     if (status != MS_OK || !ms_training_flag(r, MS_TOPIC_STREAMS, true))
         return status;
-    return ms_training_leave_out_bounded(r, topic,
-                                         "inputs of layers that are on their way to the host or "
-                                         "back: copies have a stream of their own",
-                                         most_on_the_way);
+    return ms_training_leave_out_bounded(
+        r, topic,
+        "inputs of layers on their way to the host or back: copies run on their own stream",
+        most_on_the_way);
 }
 
 ms_status ms_training_set_tune(ms_training_reading *r)
@@ -231,7 +232,7 @@ ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicat
     int64_t shards = degree_of(t, shard, -1, &value);
     const bool is_many = t->others > 1 && shards == 1;
     if (shards == 0 || (shards == 1 && !is_many))
-        return ms_training_refuse(t, value, "only a model that is sharded is predicted");
+        return ms_training_refuse(t, value, "only a sharded model is predicted");
     if (shards > 0 && t->others)
         shards *= (int64_t)t->others; /* both are bounded by the most ranks there can be */
     ms_status status = MS_OK;
@@ -242,7 +243,7 @@ ms_status ms_training_layout_of(const ms_training_ranks *t, const char *replicat
     }
     if (status == MS_OK && world && (uint64_t)shards * count != world)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " ranks are not divided among %" PRIu64 " copies", world,
+                            "%" PRIu64 " ranks cannot be divided into %" PRIu64 " copies", world,
                             count);
     *layout = count > 1 ? ms_arena_printf(t->r->arena, "hsdp=%" PRIu64 "x%" PRId64, count, shards)
                         : ms_arena_printf(t->r->arena, "fsdp=%" PRId64, shards);
@@ -262,10 +263,11 @@ static ms_status take_degrees(ms_training_ranks *t, const char *const *pointers)
             return ms_training_refuse(t, value, "%s: expected a number of ranks",
                                       ms_json_key(value));
         const bool is_ring = strstr(pointers[i], "context") != NULL;
-        status = is_ring ? ms_training_take_ring(t, value, (uint64_t)degree)
-                         : ms_training_set_aside(t, value, MS_EFFECT_EITHER,
-                                                 "ranks that divide more than the batch; in the "
-                                                 "figures they have shards and whole batches, too");
+        status = is_ring
+                     ? ms_training_take_ring(t, value, (uint64_t)degree)
+                     : ms_training_set_aside(t, value, MS_EFFECT_EITHER,
+                                             "ranks that split more than the batch; in the figures "
+                                             "they have shards and whole batches as well");
         bool is_in_others = strstr(pointers[i], "expert") != NULL; /* ranks of the shards */
         if (status == MS_OK && !is_in_others)
             status = ms_training_add_others(t, value, (uint64_t)degree);
@@ -279,9 +281,9 @@ static ms_status note_units(const ms_training_ranks *t)
 {
     ms_json_value value;
     if (ms_json_find(t->root, "custom_sharded_layers", &value) && !ms_training_says_nothing(value))
-        return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_SAVES,
-                                   "units of the ends of the model, which are gathered only while "
-                                   "they run");
+        return ms_training_add_key(
+            t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_SAVES,
+            "units of the model's ends, which are gathered only while they run");
     return MS_OK;
 }
 
@@ -300,11 +302,10 @@ static ms_status set_recipe_options(const ms_training_ranks *t)
         if (ms_json_find(t->root, options[i].key, &value) &&
             ms_training_truth(value, !options[i].when) == options[i].when)
             status = ms_training_set_option(t, options[i].field, options[i].text);
-    return status == MS_OK
-               ? ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
-                             "torchtune fills the shards tensor by tensor; here they are made on "
-                             "the meta device")
-               : status;
+    return status == MS_OK ? ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
+                                         "torchtune fills the shards tensor by tensor; the figures "
+                                         "are for shards made on the meta device")
+                           : status;
 }
 
 void ms_training_share_recipe(const ms_training_reading *r, ms_json_value root,
@@ -377,7 +378,7 @@ static ms_status set_accumulation(const ms_training_ranks *t)
         return MS_OK;
     double steps = all / (each * (double)ms_layout_world(&t->r->draft->run.parallel.layout));
     if (steps < 1 || steps != (double)(uint64_t)steps)
-        return ms_training_refuse(t, value, "it is no multiple of what the ranks take at once");
+        return ms_training_refuse(t, value, "it is not a multiple of what the ranks take at once");
     return ms_training_set_option(t, "accumulate",
                                   ms_arena_printf(t->r->arena, "%" PRIu64, (uint64_t)steps));
 }
@@ -391,8 +392,8 @@ static ms_status set_units(const ms_training_ranks *t)
     ms_status status = MS_OK;
     if (is_tied && find(t, "/model/flavor", &value))
         status = ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-                                     "embeddings and head that are tied once each is divided; "
-                                     "here they are one unit");
+                                     "embeddings and head that are tied after both are sharded; in "
+                                     "the figures they are one unit");
     const char *units = model->num_experts ? "layers" : is_tied ? "accelerate" : "torchtitan";
     return status == MS_OK ? ms_training_set_option(t, "fsdp-units", units) : status;
 }
@@ -416,8 +417,9 @@ static ms_status note_experts(const ms_training_ranks *t)
     ms_json_value value;
     if (!t->r->model->num_experts || !find(t, "/model/name", &value))
         return MS_OK;
-    return ms_training_add_key(t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-                               "torchtitan's own code of experts; here that of transformers");
+    return ms_training_add_key(
+        t->r, value, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+        "torchtitan's own code for experts; the figures are for that of transformers");
 }
 
 ms_status ms_training_read_titan_step(const ms_training_ranks *t)

@@ -22,7 +22,7 @@ static ms_status take_optimizer(const ms_training_ranks *t)
     const bool is_adam = strcasecmp(type, "adamw") == 0 || strcasecmp(type, "adam") == 0;
     ms_status status =
         is_adam ? MS_OK
-                : ms_training_set_aside(t, value, MS_EFFECT_EITHER, "the figures are of AdamW");
+                : ms_training_set_aside(t, value, MS_EFFECT_EITHER, "the figures are for AdamW");
     if (status == MS_OK)
         status = ms_training_set_option(t, "optimizer", "adamw");
     if (status == MS_OK)
@@ -42,8 +42,8 @@ static ms_status shard_instead(const ms_training_ranks *t, ms_json_value place, 
     const bool is_one = world == 1;
     ms_status status = ms_training_set_aside(
         t, place, MS_EFFECT_EITHER,
-        is_one ? "ZeRO-3 of one rank, which is not predicted; the figures are of ZeRO-2"
-               : "ZeRO-3, which is not predicted here; the figures are of FSDP2");
+        is_one ? "ZeRO-3 on one rank, which is not predicted; the figures are for ZeRO-2"
+               : "ZeRO-3, which is not predicted here; the figures are for FSDP2");
     return status == MS_OK
                ? ms_training_set_layout(
                      t,
@@ -125,9 +125,10 @@ static ms_status set_groups(const ms_training_ranks *t)
         return ms_training_set_option(t, "decay-groups", "yes");
     if (t->r->draft->run.parallel.layout.stage == 3) /* a few KiB */
         return MS_OK;
-    return ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
-                       "Trainer's parameters without weight decay, which ZeRO partitions apart: "
-                       "the figures have one partition; --decay-groups yes if Trainer runs");
+    return ms_note_add(
+        t->r->unsupported, t->r->arena, t->r->err,
+        "Trainer's parameters without weight decay, which ZeRO partitions separately: the figures "
+        "have one partition; give --decay-groups yes if Trainer runs");
 }
 
 ms_status ms_training_read_zero(ms_training_ranks *t, bool is_short, bool *is_read)
@@ -158,17 +159,17 @@ ms_status ms_training_set_zero_types(ms_training_reading *r, const char *autocas
     if (!is_said && ms_run_field_is_set(r->draft, "dtype") && r->draft->run.dtype != MS_DTYPE_F32)
         return ms_training_offer(r, "autocast", "none", MS_TOPIC_BF16);
     if (strcmp(dtype, "none") == 0)
-        return ms_json_fail(r->err, r->shards, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            r->takes_auto_type
-                                ? "bf16 and fp16 are \"auto\" for DeepSpeed, which Trainer fills "
-                                  "from its own arguments: give those, with this file as "
-                                  "\"deepspeed\", or --dtype bf16"
-                                : "DeepSpeed without bf16 or fp16 is not predicted: with either it "
-                                  "is (bf16: true of the trainer, or --dtype bf16)");
+        return ms_json_fail(
+            r->err, r->shards, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+            r->takes_auto_type
+                ? "bf16 and fp16 are \"auto\", which Trainer fills in from its own arguments: give "
+                  "those, with this file as \"deepspeed\", or --dtype bf16"
+                : "DeepSpeed without bf16 or fp16 is not predicted: set either (bf16: true in the "
+                  "trainer's arguments, or --dtype bf16)");
     if (!is_said && !r->takes_auto_type && strcmp(dtype, "fp16") == 0)
         return ms_json_fail(r->err, r->shards, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "DeepSpeed's fp16 with auto_cast, which accelerate sets where its "
-                            "configuration has no fp16, is not predicted: with bf16 it is");
+                            "DeepSpeed's fp16 with auto_cast, which accelerate sets if its "
+                            "configuration has no fp16, is not predicted: use bf16");
     ms_status status = ms_training_offer(r, "dtype", dtype, MS_TOPIC_BF16);
     return status == MS_OK ? ms_training_offer(r, "autocast", "none", MS_TOPIC_BF16) : status;
 }

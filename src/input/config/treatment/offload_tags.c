@@ -109,11 +109,10 @@ static ms_status read_name(ms_offload_tag *tag, ms_arena *arena, uint64_t num_la
     ms_error ignored = {0};
     if (*tag->name && ms_layer_list_check(tag->name, &ignored) == MS_OK)
         return read_layers(tag, arena, num_layers, err);
-    return ms_fail(
-        err, MS_ERR_USAGE,
-        "--offload-tag: no tag '%.40s': it is all, attention, mlp, norms, or layers such "
-        "as 0-7 or first:8",
-        tag->name);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "--offload-tag: there is no tag '%.40s'; tags are all, attention, mlp, norms, "
+                   "or layers such as 0-7 or first:8",
+                   tag->name);
 }
 
 ms_status ms_offload_tag_read(const char *text, ms_arena *arena, uint64_t num_layers,

@@ -99,7 +99,8 @@ static bool part_tile_attention_refuses(const ms_treated_layer *layer,
         snprintf(refusal->text, sizeof refusal->text, ": attention with sinks cannot run in tiles");
     else if (layer->may_be_padded)
         snprintf(refusal->text, sizeof refusal->text,
-                 ": attention in tiles is not predicted for padded batches (--padding ones is)");
+                 ": attention in tiles is not predicted for padded batches (--padding ones is "
+                 "predicted)");
     else if (!layer->has_plain_attention)
         snprintf(refusal->text, sizeof refusal->text, ": attention of %s is not supported in tiles",
                  layer->model_type);

@@ -146,7 +146,7 @@ static bool refuses_shared(const ms_treated_layer *layer, const ms_treatment *tr
                     "--checkpoint-kind non-reentrant");
     return (!is_plain || treatment->input != MS_INPUT_ON_DEVICE) &&
            fill(refusal, true,
-                "of layers that share states, only plain checkpoints and parts are predicted");
+                "for layers that share states only plain checkpoints and parts are predicted");
 }
 
 bool ms_treatment_is_refused(const ms_treated_layer *layer, const ms_treatment *treatment,
@@ -154,7 +154,7 @@ bool ms_treatment_is_refused(const ms_treated_layer *layer, const ms_treatment *
 {
     *refusal = (ms_refusal){0};
     if (layer->shares_biases && is_more_than_checkpoint(treatment)) {
-        snprintf(refusal->text, sizeof refusal->text, " of %s can be kept or checkpointed, no more",
+        snprintf(refusal->text, sizeof refusal->text, " of %s can only be kept or checkpointed",
                  layer->model_type);
         return true;
     }

@@ -26,7 +26,7 @@ static ms_status layer_items_refuse(const char *layers, ms_error *err)
 {
     return ms_fail(err, MS_ERR_USAGE,
                    "'%.40s' is given twice, with two treatments; a later item may only name some "
-                   "of the layers of an earlier one",
+                   "of an earlier item's layers",
                    layers);
 }
 

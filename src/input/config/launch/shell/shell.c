@@ -33,7 +33,7 @@ static void compute(const ms_shell *s, ms_shell_word *item)
     if (number)
         item->text = number;
     else if (!item->unknown)
-        item->unknown = "it is declared as a number, and what that comes to is not known";
+        item->unknown = "it is declared as a number, whose value is not known";
 }
 
 static ms_status set_words(ms_shell *s, const char *name, bool adds, const ms_shell_word *items,

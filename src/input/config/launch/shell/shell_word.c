@@ -322,7 +322,7 @@ static ms_status read_quoted(reading *r)
     step(s);
     while (status == MS_OK && ms_shell_peek(s) != '"') {
         if (is_at_end(s))
-            return ms_shell_fail(s, line, MS_ERR_SYNTAX, "a quote that does not end");
+            return ms_shell_fail(s, line, MS_ERR_SYNTAX, "a quote that is not closed");
         status = read_piece(r, true);
     }
     if (r->has_none && s->expanded == expanded && !s->unknown)
@@ -339,7 +339,7 @@ static ms_status read_literal(reading *r)
     r->has_text = true;
     for (step(s); status == MS_OK && ms_shell_peek(s) != '\''; step(s)) {
         if (is_at_end(s))
-            return ms_shell_fail(s, line, MS_ERR_SYNTAX, "a quote that does not end");
+            return ms_shell_fail(s, line, MS_ERR_SYNTAX, "a quote that is not closed");
         status = put(r, ms_shell_peek(s));
     }
     step(s);
@@ -496,9 +496,9 @@ ms_status ms_shell_word_read(ms_shell *s, bool *is_one)
     s->text.count = 0;
     s->unknown = NULL;
     if (is_broken_line(s))
-        return ms_shell_fail(s, s->line, MS_ERR_SYNTAX,
-                             "a blank stands behind the backslash, so that the line ends here: "
-                             "take it away");
+        return ms_shell_fail(
+            s, s->line, MS_ERR_SYNTAX,
+            "a blank follows the backslash, so the line ends here: remove the blank");
     while (status == MS_OK && !is_at_end(s) &&
            !(ms_shell_peek(s) && strchr(ends, ms_shell_peek(s)))) {
         if (ms_shell_peek(s) == '\\' && (next(s) == '\n' || next(s) == '\r'))

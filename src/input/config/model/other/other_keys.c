@@ -261,10 +261,10 @@ static ms_status note_listing(const listing *l, const ms_family *family, ms_aren
         return MS_OK;
     if (l->count > l->shown)
         ms_text_print(more, sizeof more, " and %u more", (unsigned)(l->count - l->shown));
-    return ms_note_add(notes, arena, err,
-                       "the model's config has keys that are not known of %s, and they were "
-                       "ignored: %s%s",
-                       family->model_type, l->text, more);
+    return ms_note_add(
+        notes, arena, err,
+        "the model's config has keys that %s is not known to have, and they were ignored: %s%s",
+        family->model_type, l->text, more);
 }
 
 static ms_status note_part(ms_arena *arena, const part *p, const ms_family *family, listing *l,

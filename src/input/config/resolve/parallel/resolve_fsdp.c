@@ -16,12 +16,12 @@ static ms_status check_reshard_ranks(const ms_resolving *c)
         return MS_OK;
     if (parallel->keeps_unsharded)
         return ms_resolve_fail(c, "reshard-ranks",
-                               "it divides what reshard-after-forward keeps whole");
+                               "it reshards the weights that reshard-after-forward no keeps whole");
     if (ranks > 1 && ranks < shards && shards % ranks == 0)
         return MS_OK;
     return ms_resolve_fail(c, "reshard-ranks",
-                           "%" PRIu64 ", but a divisor of the %" PRIu64
-                           " ranks that share parameters is needed, neither 1 nor all",
+                           "found %" PRIu64 ", expected a divisor of the %" PRIu64
+                           " ranks that share parameters, but neither 1 nor all",
                            ranks, shards);
 }
 
@@ -54,8 +54,8 @@ static ms_status check_build(const ms_resolving *c)
     if (parallel->build != MS_BUILD_BROADCAST)
         return MS_OK;
     if (parallel->units != MS_UNITS_ACCELERATE)
-        return ms_resolve_fail(c, "build",
-                               "broadcast is accelerate's: fsdp-units must be accelerate");
+        return ms_resolve_fail(
+            c, "build", "broadcast is an option of accelerate: fsdp-units must be accelerate");
     uint64_t own = ms_family_facts_of(model->family)->has_head_norms ? 1 : model->num_kv_heads;
     const uint64_t sizes[] = {model->hidden_size,       model->num_heads * model->head_dim,
                               model->intermediate_size, own * model->head_dim,
@@ -63,8 +63,8 @@ static ms_status check_build(const ms_resolving *c)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i] % parallel->layout.shards)
             return ms_resolve_fail(c, "build",
-                                   "broadcast is predicted for even shards alone: %" PRIu64
-                                   " rows are no multiple of %" PRIu64 " ranks",
+                                   "broadcast is predicted only for even shards, but %" PRIu64
+                                   " rows are not a multiple of %" PRIu64 " ranks",
                                    sizes[i], parallel->layout.shards);
     return MS_OK;
 }
@@ -84,10 +84,13 @@ static ms_status check_copies(const ms_resolving *c)
 {
     const ms_parallel *parallel = &c->run->parallel;
     if (parallel->sums_last_only && parallel->layout.copies == 1)
-        return ms_resolve_fail(c, "no-all-reduce", "it is for copies, but parallel is %s",
+        return ms_resolve_fail(c, "no-all-reduce",
+                               "it needs hsdp=RxS or hsdp1=RxS, but parallel is %s",
                                ms_layout_text(c->arena, &parallel->layout));
     return parallel->sums_last_only && parallel->syncs_last_only
-               ? ms_resolve_fail(c, "no-all-reduce", "with no-sync nothing is reduced")
+               ? ms_resolve_fail(
+                     c, "no-all-reduce",
+                     "with no-sync these micro-steps reduce nothing: leave out one of them")
                : MS_OK;
 }
 
@@ -155,12 +158,12 @@ static ms_status note_limits(const ms_resolving *c)
     if (ms_layout_has_stages(&parallel->layout))
         return ms_note_add(
             c->notes, c->arena, c->err,
-            "the time of a pipeline's step is not predicted: a rank waits for others");
+            "the time of a pipeline's step is not predicted, because ranks wait for each other");
     if (parallel->layout.kind != MS_PARALLEL_FSDP1 || parallel->limits_all_gathers)
         return MS_OK;
     return ms_note_add(c->notes, c->arena, c->err,
-                       "without limit-all-gathers, memory that is reserved depends on how far the "
-                       "host runs ahead of the device: the upper end is for a slow device");
+                       "without limit-all-gathers, reserved memory depends on how far the host "
+                       "runs ahead of the device: the upper end is for a slow device");
 }
 
 /* FSDP1 makes what is on the meta device module by module, each tied weight anew. */
@@ -172,10 +175,9 @@ static ms_status keep_ties(const ms_resolving *c)
         return MS_OK;
     parallel->build = MS_BUILD_HOST;
     return ms_resolve_is_set(c, "build")
-               ? ms_resolve_fail(
-                     c, "build",
-                     "FSDP1 makes tied weights anew from the meta device, tied no more: "
-                     "give host or device")
+               ? ms_resolve_fail(c, "build",
+                                 "from the meta device FSDP1 creates tied weights anew and no "
+                                 "longer tied: give host or device")
                : MS_OK;
 }
 
@@ -196,35 +198,35 @@ static ms_status resolve_packed(const ms_resolving *c)
         return ms_resolve_fail(c, "build", "bitsandbytes packs weights on the device: give device");
     if (is_elsewhere &&
         ms_note_add(c->notes, c->arena, c->err,
-                    "each rank has the whole packed base on its device before it "
-                    "is divided: accelerate divides none that is elsewhere") != MS_OK)
+                    "each rank has the whole packed base on its device before it is sharded, "
+                    "because accelerate does not shard one that is elsewhere") != MS_OK)
         return MS_ERR_NOMEM;
     if (parallel->shard_dtype != parallel->param_dtype)
-        return ms_resolve_fail(c, "param-dtype",
-                               "with a quantised base it is predicted in the type of the weights "
-                               "alone: give dtype %s",
-                               type);
+        return ms_resolve_fail(
+            c, "param-dtype",
+            "with a quantised base it is predicted only in the type of the weights: give dtype %s",
+            type);
     if (parallel->shares_packed && storage != parallel->param_dtype)
         return ms_resolve_fail(c, "quantize",
                                "fully_shard would cast the packed numbers from %s to %s, which "
                                "spoils them: pack them as %s",
                                ms_dtype_info_of(storage)->short_name, type, type);
     if (!parallel->shares_packed && parallel->units != MS_UNITS_ACCELERATE)
-        return ms_resolve_fail(c, "quantize",
-                               "fully_shard divides no bytes: pack the weights as numbers, as in "
-                               "nf4:%s%s, and give param-dtype %s (accelerate leaves bytes whole: "
-                               "fsdp-units accelerate)",
-                               c->run->quantization.is_double ? "double:" : "", type, type);
+        return ms_resolve_fail(
+            c, "quantize",
+            "fully_shard does not shard bytes: pack the weights as numbers, as in nf4:%s%s, and "
+            "give param-dtype %s (accelerate leaves bytes whole: fsdp-units accelerate)",
+            c->run->quantization.is_double ? "double:" : "", type, type);
     if (!parallel->shares_packed &&
         ms_note_add(c->notes, c->arena, c->err,
-                    "the packed weights are bytes, which accelerate leaves whole on each rank: "
-                    "packed as numbers (bnb_4bit_quant_storage, as in nf4:%s) they are divided",
+                    "the packed weights are bytes, which accelerate leaves whole on each rank; "
+                    "packed as numbers (bnb_4bit_quant_storage, as in nf4:%s) they are sharded",
                     type) != MS_OK)
         return MS_ERR_NOMEM;
     if (parallel->casts_back && !parallel->has_param_dtype)
         return ms_resolve_fail(c, "upcast",
-                               "with weights of several types param-dtype must say in which they "
-                               "are gathered: give param-dtype %s, or upcast no",
+                               "with weights of several types param-dtype must state the type in "
+                               "which they are gathered: give param-dtype %s, or upcast no",
                                type);
     return MS_OK;
 }

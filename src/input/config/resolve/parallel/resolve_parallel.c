@@ -26,7 +26,7 @@ static ms_status resolve_micro_batches(const ms_resolving *c)
         return MS_OK;
     bool is_set = ms_resolve_is_set(c, "accumulate");
     if (!pipeline->micro_batches && !is_set)
-        return ms_resolve_fail(c, "parallel", "with pp=N, microbatches=M is needed");
+        return ms_resolve_fail(c, "parallel", "pp=N needs microbatches=M");
     if (!pipeline->micro_batches)
         pipeline->micro_batches = *steps;
     if (is_set && *steps != pipeline->micro_batches)
@@ -45,7 +45,7 @@ static ms_status check_stages(const ms_resolving *c)
     uint64_t stages = pipeline->ranks * pipeline->stages;
     bool has_stages = ms_pipeline_traits_of(pipeline->kind)->has_stages;
     if (pipeline->ranks == 1)
-        return ms_resolve_fail(c, "parallel", "pp=1 divides nothing: leave it out");
+        return ms_resolve_fail(c, "parallel", "pp=1 splits nothing: leave it out");
     if (ms_pipeline_traits_of(pipeline->kind)->is_v_shaped && pipeline->stages != 2)
         return ms_resolve_fail(c, "parallel", "zbv has two stages on each rank");
     if (has_stages && pipeline->stages < 2)
@@ -91,11 +91,11 @@ static bool empties_cache(const ms_resolving *c)
 }
 
 static const ms_rank_refusal resolve_pipeline_refusals[] = {
-    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_has_other_head, "with a head other than that of a causal language model"},
     {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
     {ms_any_layer_slides, "with sliding windows"},
     {splits_backward_beside, "with a zero bubble schedule beside other layouts"},
-    {ms_has_other_loss, "with another loss than the model's own"},
+    {ms_has_other_loss, "with a loss other than the model's own"},
     {empties_cache, "with empty-cache-steps"},
     {ms_uses_liger, "with Liger's kernels"},
     {ms_uses_autocast, "with autocast"},
@@ -113,7 +113,8 @@ static ms_status resolve_pipeline_check_options(const ms_resolving *c)
                                           "build",         "fsdp-offload"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (ms_resolve_is_set(c, options[i]))
-            return ms_resolve_fail(c, options[i], "it is not predicted with pipeline parallelism");
+            return ms_resolve_fail(c, options[i],
+                                   "it is not predicted with pipeline parallelism; leave it out");
     if (ms_resolve_is_set(c, "reshard-after-forward") && c->draft->reshards)
         return ms_resolve_fail(c, "reshard-after-forward",
                                "with pipeline parallelism layers stay gathered: give no");
@@ -172,7 +173,7 @@ static bool optimizes_otherwise(const ms_resolving *c)
 }
 
 static const ms_rank_refusal resolve_tensor_refusals[] = {
-    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_has_other_head, "with a head other than that of a causal language model"},
     {ties_whole_model, "with tied embeddings"},
     {ms_any_layer_slides, "with sliding windows"},
     {has_copies, "with HSDP"},
@@ -192,8 +193,8 @@ static ms_status check_size(const ms_resolving *c, const char *what, uint64_t si
     if (size % ranks == 0)
         return MS_OK;
     return ms_resolve_fail(c, "parallel",
-                           "tensor parallelism is predicted for even shards alone: %s, %" PRIu64
-                           ", is no multiple of tp, %" PRIu64,
+                           "tensor parallelism is predicted only for even shards: %s, %" PRIu64
+                           ", is not a multiple of tp, %" PRIu64,
                            what, size, ranks);
 }
 
@@ -271,12 +272,12 @@ static bool builds_otherwise(const ms_resolving *c)
 }
 
 static const ms_rank_refusal refusals[] = {
-    {ms_has_other_head, "with a head that is no causal language model"},
+    {ms_has_other_head, "with a head other than that of a causal language model"},
     {ms_any_layer_slides, "with sliding windows"},
     {ms_has_long_rotary, "with rotary embeddings that depend on the length"},
     {drops_scores, "with dropout in attention"},
-    {attends_otherwise, "with attention other than flash, which takes bf16 or fp16"},
-    {has_odd_heads, "with heads whose size is no multiple of 8"},
+    {attends_otherwise, "with attention other than flash, which needs bf16 or fp16"},
+    {has_odd_heads, "with heads whose size is not a multiple of 8"},
     {ms_has_other_loss, "with another loss"},
     {reshards_otherwise, "with fsdp-offload or reshard-ranks"},
     {builds_otherwise, "with build or fsdp-units"},
@@ -300,7 +301,7 @@ static ms_status resolve_context_parallel(const ms_resolving *c)
     if (ms_layout_splits(layout, c->run->seq_tokens))
         return MS_OK;
     return ms_resolve_fail(
-        c, "seq", "%" PRIu64 ", but %s divides a sequence into %" PRIu64 " equal parts",
+        c, "seq", "found %" PRIu64 ", but %s splits a sequence into %" PRIu64 " equal parts",
         c->run->seq_tokens, ms_layout_text(c->arena, layout), 2 * layout->context);
 }
 
@@ -380,7 +381,7 @@ static ms_status check_shards(const ms_resolving *c)
     const ms_layout *layout = &c->run->parallel.layout;
     if (!ms_layout_shards(layout) || layout->shards > 1)
         return MS_OK;
-    return ms_resolve_fail(c, "parallel", "%s shares the parameters with no other rank: %s",
+    return ms_resolve_fail(c, "parallel", "%s shares parameters with no other rank: %s",
                            ms_layout_text(c->arena, layout),
                            layout->copies > 1 ? "give dp=N" : "leave it out");
 }
@@ -392,7 +393,7 @@ static ms_status check_rank(const ms_resolving *c)
     parallel->rank = parallel->choice.kind == MS_RANK_ONE ? parallel->choice.rank : 0;
     if (parallel->rank < world)
         return MS_OK;
-    return ms_resolve_fail(c, "rank", "%" PRIu64 ", but the ranks are 0 to %" PRIu64,
+    return ms_resolve_fail(c, "rank", "found %" PRIu64 ", but the ranks are 0 to %" PRIu64,
                            parallel->rank, world - 1);
 }
 
@@ -471,10 +472,11 @@ static ms_status check_world(const ms_resolving *c)
         return MS_OK;
     if (layout->kind == MS_PARALLEL_NONE)
         return ms_resolve_fail(c, "world",
-                               "%" PRIu64 " ranks, but nothing says how they share the training: "
-                               "give parallel, or training-args that shard",
+                               "there are %" PRIu64
+                               " ranks, but nothing says how they share the training: give "
+                               "parallel, or training-args that shard",
                                c->draft->world);
-    return ms_resolve_fail(c, "world", "%" PRIu64 ", but parallel %s has %" PRIu64 " ranks",
+    return ms_resolve_fail(c, "world", "found %" PRIu64 ", but parallel %s has %" PRIu64 " ranks",
                            c->draft->world, ms_layout_text(c->arena, layout), world);
 }
 
@@ -527,21 +529,21 @@ static ms_status check_together(const ms_resolving *c)
         {p->has_static_graph && c->run->training.label_smoothing > 0, "static-graph",
          "it is not predicted with label-smoothing"},
         {p->has_static_graph && p->finds_unused, "find-unused-parameters",
-         "with static-graph it is not predicted"},
+         "it is not predicted with static-graph"},
         {p->has_static_graph && p->syncs_last_only, "static-graph",
          "it is not predicted with no-sync"},
         {p->finds_unused && ms_resolve_is_reentrant(c), "find-unused-parameters",
-         "DistributedDataParallel stops at reentrant checkpoints, whose parameters it takes for "
-         "unused: give no"},
+         "DistributedDataParallel fails with reentrant checkpoints, because it takes their "
+         "parameters for unused: give no"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].holds)
             return ms_resolve_fail(c, rows[i].option, "%s", rows[i].why);
     const char *left = left_without_gradients(c);
-    return left ? ms_resolve_fail(c, "find-unused-parameters",
-                                  "%s gets no gradients, for which DistributedDataParallel waits: "
-                                  "yes lets it go on",
-                                  left)
+    return left ? ms_resolve_fail(
+                      c, "find-unused-parameters",
+                      "%s gets no gradients, and DistributedDataParallel waits for them: give yes",
+                      left)
                 : MS_OK;
 }
 

@@ -121,10 +121,9 @@ static const ms_rank_refusal refusals[] = {
     {optimizes_on_host, "with an optimizer on the host"},
     {accumulates_wide, "with gradients accumulated in fp32"},
     {evaluates, "with evaluations"},
-    {packs_otherwise,
-     "with this quantised base (with bitsandbytes' it is under dp=N, ZeRO 1 and 2, and in 4 bits "
-     "under fsdp=N and ZeRO-3)"},
-    {casts_under_zero, "with autocast: give autocast none, as DeepSpeed computes in dtype"},
+    {packs_otherwise, "with this quantised base (bases of bitsandbytes are predicted with dp=N, "
+                      "ZeRO 1 and 2, and in 4 bits with fsdp=N and ZeRO-3)"},
+    {casts_under_zero, "with autocast: give autocast none, because DeepSpeed computes in dtype"},
     {casts_elsewhere, "with this autocast: use param-dtype"},
     {has_other_kernels, "with Liger's kernels"},
     {runs_reentrant, "with reentrant checkpoints"},

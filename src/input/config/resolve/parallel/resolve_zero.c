@@ -101,17 +101,19 @@ static bool divides_liger(const ms_resolving *c)
 static const ms_rank_refusal refusals[] = {
     {syncs_last_only, "with no-sync"},
     {is_in_f32, "with weights in fp32"},
-    {offloads_below_3, "with offload-param: it is of stage 3"},
+    {offloads_below_3, "with offload-param, which needs stage 3"},
     {offloads_parameters_alone, "with offload-param but an optimizer on the device"},
     {overlaps_scattered, "with overlap-comm but without contiguous-gradients"},
     {overlaps_idle, "with overlap-comm for parameters that get no gradients"},
     {divides_nothing,
      "for one rank with experts, adapters, packed weights or offload: leave parallel out"},
-    {runs_by_text, "for a --family whose modules differ from those that were compared: try fsdp=N"},
+    {runs_by_text,
+     "for a --family whose modules differ from those compared with PyTorch: try fsdp=N"},
     {has_other_modules, "for models of this type: try fsdp=N"},
-    {runs_experts_in_turn, "with experts one after the other: leave experts out, or try fsdp=N"},
+    {runs_experts_in_turn,
+     "with experts that run one after the other: leave experts out, or try fsdp=N"},
     {sums_wide_in_stage1,
-     "with gradients accumulated in fp32, for which DeepSpeed has another optimizer"},
+     "with gradients accumulated in fp32, for which DeepSpeed uses another optimizer"},
     {sums_wide_elsewhere,
      "with gradients accumulated in fp32 on the host or without contiguous-gradients"},
     {divides_liger, "with Liger kernels"},
@@ -132,12 +134,12 @@ ms_status ms_resolve_packed_zero3(const ms_resolving *c)
     parallel->zero.packed_dtype = ms_quantization_storage(q);
     if (parallel->zero.packed_dtype != MS_DTYPE_U8 && parallel->zero.packed_dtype != c->run->dtype)
         return ms_resolve_fail(c, "quantize",
-                               "DeepSpeed casts the model, also numbers of another type that hold "
-                               "packed weights: pack them in bytes, or as in nf4:%s",
+                               "DeepSpeed casts the whole model, including numbers of another type "
+                               "that hold packed weights: pack them in bytes, or as in nf4:%s",
                                ms_dtype_info_of(c->run->dtype)->short_name);
     if (ms_resolve_is_set(c, "zero-init") && parallel->zero.init)
         return ms_resolve_fail(c, "zero-init",
-                               "from_pretrained() builds no quantised base under zero.Init");
+                               "from_pretrained() cannot build a quantised base under zero.Init");
     parallel->zero.init = false;
     return MS_OK;
 }

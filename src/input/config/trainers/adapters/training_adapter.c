@@ -100,7 +100,7 @@ static ms_status names_of_pattern(ms_training_reading *r, ms_training_topic topi
     if (status != MS_OK)
         return ms_training_fail(r, topic, "%s", reason.text);
     return ms_training_leave_out(r, topic, MS_EFFECT_EITHER,
-                                 "a pattern; the figures are of the modules of these names");
+                                 "a pattern; the figures are for the modules with these names");
 }
 
 /* ---- names ---- */
@@ -182,8 +182,9 @@ static ms_status training_leave_experts(ms_training_reading *r, const char **nam
     if (rest && strcmp(rest, *names) == 0)
         return MS_OK;
     *names = rest && !*rest ? "q_proj+k_proj+v_proj+o_proj" : rest;
-    return ms_training_note_key(r, MS_TOPIC_TARGETS, "lora_target", MS_EFFECT_ADDS,
-                                "adapters of stacked experts; the figures are of attention's");
+    return ms_training_note_key(
+        r, MS_TOPIC_TARGETS, "lora_target", MS_EFFECT_ADDS,
+        "adapters of stacked experts; the figures are for attention's adapters");
 }
 
 /* Leaves out of the figures saved modules whose weight another one shares, and all in ZeRO-3. */
@@ -195,7 +196,7 @@ static ms_status training_leave_saved(ms_training_reading *r, const char **names
         return MS_OK;
     *names = rest;
     return ms_training_leave_out(r, MS_TOPIC_SAVED, MS_EFFECT_ADDS,
-                                 divides ? "modules that are trained in full beside an adapter"
+                                 divides ? "modules that are fully trained beside an adapter"
                                          : "copies of embeddings and head that share their weight");
 }
 
@@ -324,7 +325,7 @@ static ms_status add_dropout(writer *w)
     const bool has_some = is_given ? ms_training_is_some(r, MS_TOPIC_DROPOUT) : has_own; /* 0.05 */
     if (has_some && ms_training_is_zero3(r) && !is_packed_in_bits(r))
         return ms_training_note_key(w->r, MS_TOPIC_DROPOUT, "lora_dropout", MS_EFFECT_ADDS,
-                                    "an adapter's dropout in ZeRO-3; the figures have none");
+                                    "an adapter's dropout in ZeRO-3; the figures are without it");
     if (is_given)
         add_number(w, "dropout", MS_TOPIC_DROPOUT);
     else if (has_some)
@@ -440,9 +441,9 @@ static ms_status divide_bits(ms_training_reading *r, const char **kind, ms_train
     *kind = ms_arena_printf(r->arena, "%s:bf16", *kind);
     if (r->file.format != MS_TRAINING_TORCHTUNE)
         return MS_OK;
-    return ms_training_note_key(r, topic, "quantize_base", MS_EFFECT_EITHER,
-                                "torchao's packed weights, which are divided; the figures are of "
-                                "bitsandbytes'");
+    return ms_training_note_key(
+        r, topic, "quantize_base", MS_EFFECT_EITHER,
+        "torchao's packed weights, which are sharded; the figures are for bitsandbytes'");
 }
 
 /* None of them trains the upcast weights that PEFT prepares: axolotl casts them back, and TRL does

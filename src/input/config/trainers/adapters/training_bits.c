@@ -55,5 +55,5 @@ ms_status ms_training_check_computing(ms_training_reading *r, ms_training_topic 
                ? MS_OK
                : ms_training_leave_out(
                      r, topic, MS_EFFECT_EITHER,
-                     "products of packed weights in another type than the others");
+                     "matrix products of packed weights in a type other than the rest");
 }

@@ -53,7 +53,7 @@ static ms_status training_fsdp_note_unknown(const ms_training_ranks *t)
             name + (strncmp(name, "fsdp_", strlen("fsdp_")) == 0 ? strlen("fsdp_") : 0);
         if (ms_json_kind_of(v) != MS_JSON_NULL && !is_known(t, name) && !is_known(t, bare))
             status = ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                                 "'%.60s' of fsdp_config was not read%s", name,
+                                 "'%.60s' of fsdp_config was ignored%s", name,
                                  training_fsdp_is_axolotl(t) ? ": axolotl drops it" : "");
     }
     return status;
@@ -80,10 +80,10 @@ static bool training_fsdp_is_true(const ms_training_ranks *t, const char *name, 
  * a first attempt told. */
 static ms_status training_fsdp_set_plain_units(const ms_training_ranks *t)
 {
-    ms_status status = ms_training_set_aside(
-        t, t->sharding->value, MS_EFFECT_EITHER,
-        "accelerate's units of embeddings and head, and shards that rank 0 sends; the figures are "
-        "of layers as units");
+    ms_status status =
+        ms_training_set_aside(t, t->sharding->value, MS_EFFECT_EITHER,
+                              "accelerate's units of embeddings and head, and shards that rank 0 "
+                              "sends; the figures are for layers as units");
     if (status == MS_OK)
         status = ms_training_set_option(t, "fsdp-units", "layers");
     return status == MS_OK ? ms_training_set_option(t, "build", "host") : status;
@@ -142,7 +142,7 @@ static ms_status read_word(const ms_training_ranks *t, const char *word, size_t 
         return offload(t, f->is_first, t->sharding->value);
     return strcasecmp(text, "true") == 0
                ? MS_OK
-               : ms_training_refuse(t, t->sharding->value, "'%s' is no option of fsdp", text);
+               : ms_training_refuse(t, t->sharding->value, "'%s' is not an option of fsdp", text);
 }
 
 static ms_status read_words(const ms_training_ranks *t, fsdp *f)
@@ -195,7 +195,7 @@ static bool is_layer(const char *name)
            ms_words_have(" GPT2Block GPTNeoXLayer BertLayer ViTLayer ", name);
 }
 
-#define LAYERS_ALONE "other units than the layers, which are those of the figures"
+#define LAYERS_ALONE "units other than the layers; the figures are for layers as units"
 
 /* The class of the layers; several would be units of their own. */
 static ms_status check_classes(const ms_training_ranks *t)
@@ -220,9 +220,9 @@ static ms_status check_wrapping(const ms_training_ranks *t)
     ms_json_value value;
     bool is_there = training_fsdp_find(t, "auto_wrap_policy", &value);
     if (!is_there && t->is_launched)
-        return ms_training_add_key(t->r, t->sharding->value, "fsdp_auto_wrap_policy",
-                                   MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
-                                   "no units, without a policy; in the figures the layers are");
+        return ms_training_add_key(
+            t->r, t->sharding->value, "fsdp_auto_wrap_policy", MS_KEY_NOT_PREDICTED, MS_EFFECT_ADDS,
+            "no units, because there is no policy; the figures are for layers as units");
     const char *policy = is_there ? ms_training_value_text(value) : "";
     const bool is_size = strcasecmp(policy, "SIZE_BASED_WRAP") == 0;
     if (is_size || strcasecmp(policy, "NO_WRAP") == 0)
@@ -254,7 +254,7 @@ static ms_status divide_packed(const ms_training_ranks *t, fsdp *f)
     f->strategy = f->strategy == SHARD_GRAD_OP || f->strategy == HYBRID_SHARD_ZERO2 ? SHARD_GRAD_OP
                                                                                     : FULL_SHARD;
     return ms_training_set_aside(t, value, MS_EFFECT_EITHER,
-                                 "FSDP1 of a quantised base; the figures are of FSDP2");
+                                 "FSDP1 of a quantised base; the figures are for FSDP2");
 }
 
 static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char **layout)
@@ -270,8 +270,8 @@ static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char
     ms_json_value machines;
     if (f->is_first && !t->is_given && (copies > 1 || shards > 1))
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "accelerate refuses numbers of copies and shards with version 1 of "
-                            "FSDP: set fsdp_version 2");
+                            "accelerate does not accept numbers of copies and shards with FSDP "
+                            "version 1: set fsdp_version 2");
     if (is_hybrid) {
         bool is_there = ms_json_find(t->root, "num_machines", &machines);
         double count = is_there ? ms_training_value_number(machines) : 1;
@@ -287,8 +287,8 @@ static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char
     shards = shards ? shards : world / copies;
     if (copies * shards != world)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " copies of %" PRIu64 " shards are not the %" PRIu64
-                            " ranks there are",
+                            "%" PRIu64 " copies of %" PRIu64 " shards do not make %" PRIu64
+                            " ranks",
                             copies, shards, world);
     const char *first = f->is_first ? "1" : "";
     *layout = copies > 1
@@ -303,7 +303,7 @@ static ms_status layout_of(const ms_training_ranks *t, const fsdp *f, const char
 static ms_status note_unheard(const ms_training_ranks *t, const char *name, const char *by)
 {
     return ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                       "%s of fsdp_config is without effect: %s does not hand it on", name, by);
+                       "%s of fsdp_config has no effect, because %s does not pass it on", name, by);
 }
 
 static ms_status set_first_options(const ms_training_ranks *t)
@@ -339,7 +339,7 @@ static ms_status read_axolotl(const ms_training_ranks *t, const fsdp *f)
     if (status != MS_OK)
         return status;
     return ms_note_add(t->r->unsupported, t->r->arena, t->r->err,
-                       "axolotl loads shards in its own way; here accelerate's are predicted");
+                       "axolotl loads shards in its own way; the figures are for accelerate's way");
 }
 
 static ms_status set_second_options(const ms_training_ranks *t, const fsdp *f)
@@ -392,7 +392,7 @@ static ms_status check_keys(const ms_training_ranks *t, bool is_first)
         {"ignored_modules", MS_EFFECT_ADDS, "modules that are not sharded"},
         {"activation_checkpointing_offload", MS_EFFECT_SAVES, "inputs of checkpoints on the host"},
         {"xla", MS_EFFECT_EITHER, "FSDP of XLA"},
-        {"mixed_precision_policy", MS_EFFECT_EITHER, "a policy of mixed precision of its own"},
+        {"mixed_precision_policy", MS_EFFECT_EITHER, "its own mixed-precision policy"},
     };
     ms_json_value value;
     ms_status status = MS_OK;
@@ -433,8 +433,8 @@ static ms_status note_strategy(const ms_training_ranks *t, fsdp *f)
     if (said <= FULL_SHARD)
         return MS_OK;
     return ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                       "%s is without effect: accelerate takes FULL_SHARD for FSDP1 unless "
-                       "fsdp_sharding_strategy of its own file says otherwise",
+                       "%s has no effect: accelerate uses FULL_SHARD for FSDP1 unless "
+                       "fsdp_sharding_strategy in its own file says otherwise",
                        strategies[said]);
 }
 
@@ -454,7 +454,8 @@ ms_status ms_training_read_fsdp(ms_training_ranks *t, bool *is_read)
         status = read_strategy(t, &f);
     if (status == MS_OK && !f.is_first && f.strategy >= NO_SHARD)
         return ms_json_fail(t->r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%s is of FSDP1: set version 1 in fsdp_config", strategies[f.strategy]);
+                            "%s is an option of FSDP1: set version 1 in fsdp_config",
+                            strategies[f.strategy]);
     if (status == MS_OK)
         status = note_strategy(t, &f);
     if (status == MS_OK)

@@ -95,8 +95,7 @@ static ms_status add_whole(const ms_allocator_conf *conf, ms_arena *arena, ms_re
                        .reading = MS_KEY_NOT_PREDICTED,
                        .effect = MS_EFFECT_EITHER};
     if (conf->is_replaced) {
-        key.meaning =
-            "the allocator: axolotl sets PYTORCH_ALLOC_CONF, which PyTorch looks at first";
+        key.meaning = "the allocator: axolotl sets PYTORCH_ALLOC_CONF, which PyTorch reads first";
         key.reading = MS_KEY_HARMLESS;
         key.effect = MS_EFFECT_NONE;
     }

@@ -108,8 +108,8 @@ static ms_status add_unknown(walk *w, ms_json_value value, const char *path)
     if (w->unknown++ < MOST_MEANT)
         meant = ms_training_key_meant_by(ms_json_key(value), w->format);
     const char *meaning =
-        meant ? ms_arena_printf(w->r->arena, "a key that is not known; did you mean '%s'?", meant)
-              : "a key that is not known";
+        meant ? ms_arena_printf(w->r->arena, "an unknown key; did you mean '%s'?", meant)
+              : "an unknown key";
     bool says_nothing = ms_training_says_nothing(value);
     return ms_training_add_key(w->r, value, path, says_nothing ? MS_KEY_DEFAULT : MS_KEY_UNKNOWN,
                                says_nothing ? MS_EFFECT_NONE : MS_EFFECT_EITHER, meaning);
@@ -135,9 +135,9 @@ static const char *idle_library(const walk *w, const char *path)
     static const struct {
         const char *settings, *type, *own, *name; /* own: the trainer's own key of it */
     } libraries[] = {
-        {"deepspeed_config", "DEEPSPEED", "deepspeed", "DeepSpeed, which this run is without"},
-        {"fsdp_config", "FSDP", "fsdp", "FSDP, which this run is without"},
-        {"megatron_lm_config", "MEGATRON_LM", NULL, "Megatron-LM, which this run is without"},
+        {"deepspeed_config", "DEEPSPEED", "deepspeed", "DeepSpeed, which this run does not use"},
+        {"fsdp_config", "FSDP", "fsdp", "FSDP, which this run does not use"},
+        {"megatron_lm_config", "MEGATRON_LM", NULL, "Megatron-LM, which this run does not use"},
     };
     ms_json_value value;
     if (w->format != MS_TRAINING_HF)
@@ -211,7 +211,7 @@ static ms_status walk_key(walk *w, ms_json_value value, const char *path)
     if (row && is_of_ranks && w->r->ranks == MS_PARALLEL_NONE &&
         w->r->draft->run.parallel.layout.kind != MS_PARALLEL_DDP)
         return ms_training_add_key(w->r, value, path, MS_KEY_DEFAULT, MS_EFFECT_NONE,
-                                   "DistributedDataParallel, which this run is without");
+                                   "DistributedDataParallel, which this run does not use");
     if (row)
         return add_row(w, value, path, row);
     return ms_training_key_is_of_sharding(path, w->format) ? add_sharding(w, value, path)

@@ -89,11 +89,11 @@ ms_status ms_training_check_versions(ms_training_reading *r)
         if (!copy)
             return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for versions");
         if (given_version(other, copy))
-            return ms_fail(r->err, MS_ERR_USAGE, "assume-version: '%s' twice", copy);
+            return ms_fail(r->err, MS_ERR_USAGE, "assume-version: '%s' is given twice", copy);
         if (!has_rules(list, name))
             return ms_fail(r->err, MS_ERR_USAGE,
-                           "assume-version: no rule of '%.*s' is known to differ by its version: "
-                           "transformers and accelerate have some",
+                           "assume-version: no rule is known to depend on the version of '%.*s'; "
+                           "some depend on those of transformers and accelerate",
                            (int)name, list);
         list += bytes + (list[bytes] == ',');
     }

@@ -108,7 +108,7 @@ static ms_status leave_cut_loss_out(ms_training_reading *r, ms_json_value plugin
     if (status != MS_OK)
         return status;
     return ms_training_add_key(r, plugins, cut_key, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-                               is_free ? "cut cross entropy; the figures are of a loss in 8 chunks"
+                               is_free ? "cut cross entropy; the figures are for a loss in 8 chunks"
                                        : "cut cross entropy, which makes no logits");
 }
 

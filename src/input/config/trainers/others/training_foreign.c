@@ -46,13 +46,13 @@ ms_status ms_training_refuse_foreign(ms_json_value root, ms_error *err)
             return MS_OK;
     if (ms_json_find(root, "architectures", &value))
         return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "this is a model's config: expected settings of a training");
+                            "this is a model's config: expected settings of a training run");
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (ms_json_find_pointer(root, marks[i].pointer, &value))
             return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                                "a key of %s, whose files are not read: give the settings as "
-                                "options (--batch, --seq, --parallel tp=4,pp=2), or have "
-                                "memscope capture run the training itself",
+                                "this is a key of %s, whose files memscope does not read: give the "
+                                "settings as options (--batch, --seq, --parallel tp=4,pp=2), or "
+                                "run the training itself with memscope capture",
                                 marks[i].trainer);
     return MS_OK;
 }

@@ -83,7 +83,7 @@ ms_status ms_training_find_sft(ms_training_reading *r, ms_json_value root)
 static ms_status leave_head_out(ms_training_reading *r, const char *what)
 {
     const char *meaning = ms_arena_printf(
-        r->arena, "TRL's head, which makes no logits, with %s; the figures are with logits", what);
+        r->arena, "TRL's head, which makes no logits, with %s; the figures include logits", what);
     if (!meaning)
         return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
     return ms_training_add_key(r, r->sft_mark, NULL, MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,

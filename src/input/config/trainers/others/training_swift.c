@@ -63,8 +63,8 @@ static ms_status set_length(ms_training_reading *r)
     if (status != MS_OK)
         return status;
     return ms_note_add(r->notes, r->arena, r->err,
-                       "there is no max_length: %" PRIu64 " tokens, the most that the model takes, "
-                       "as ms-swift %s then (--seq)",
+                       "without max_length a sequence has %" PRIu64
+                       " tokens, the most that the model takes, as ms-swift %s (--seq)",
                        most, is_packed ? "packs them" : "cuts sequences");
 }
 
@@ -100,8 +100,8 @@ ms_status ms_training_swift_autocast(ms_training_reading *r, const char **autoca
     const ms_training_topic said = r->file.given[MS_TOPIC_BF16] ? MS_TOPIC_BF16 : MS_TOPIC_FP16;
     if (bf16 && fp16)
         return ms_training_fail(r, said,
-                                "fp16 and bf16 together: ms-swift sets the one that goes with the "
-                                "type of the weights (torch_dtype) unless both are given");
+                                "fp16 and bf16 are both set; ms-swift itself sets the one that "
+                                "matches torch_dtype unless both are given");
     *autocast = bf16 ? "bf16" : fp16 ? "fp16" : "none";
     return MS_OK;
 }
@@ -191,8 +191,8 @@ static ms_status note_logits(ms_training_reading *r)
         ms_json_kind_of(value) != MS_JSON_NULL && ms_training_says_nothing(value))
         return MS_OK;
     return ms_note_add(r->notes, r->arena, r->err,
-                       "ms-swift's head runs on tokens with a label alone; here all tokens have "
-                       "one, which is the most");
+                       "ms-swift's head runs only on tokens with a label; the figures assume that "
+                       "all tokens have one, the maximum");
 }
 
 static ms_status note_task(ms_training_reading *r)
@@ -200,7 +200,7 @@ static ms_status note_task(ms_training_reading *r)
     if (r->model->head == MS_HEAD_CAUSAL_LM)
         return MS_OK;
     return ms_training_note_key(r, MS_TOPIC_COUNT, "task_type", MS_EFFECT_EITHER,
-                                "another head than that of a language model");
+                                "a head other than that of a language model");
 }
 
 /* ---- models that see ---- */
@@ -213,7 +213,7 @@ static ms_status note_tower(ms_training_reading *r)
     if (!sees || !ms_json_find(r->root, "model", &value))
         return MS_OK;
     return ms_training_add_key(r, value, "freeze_vit", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-                               "images, and the tower that sees them, which ms-swift freezes");
+                               "images and their vision tower, which ms-swift freezes");
 }
 
 ms_status ms_training_note_swift(ms_training_reading *r)

@@ -34,8 +34,8 @@ static ms_status set_micro_batches(ms_training_reading *r)
         return status;
     if (each.overflow || each.bytes == 0 || all % each.bytes)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "it is no multiple of the %" PRIu64 " sequences that the ranks take at "
-                            "once",
+                            "it is not a multiple of the %" PRIu64
+                            " sequences that the ranks take at once",
                             each.bytes);
     return ms_training_offer(
         r, "accumulate", ms_arena_printf(r->arena, "%" PRIu64, all / each.bytes), MS_TOPIC_BATCH);
@@ -134,7 +134,7 @@ ms_status ms_training_set_v1(ms_training_reading *r)
     bool sees = r->model->vision.num_layers || r->model->audio.num_layers;
     if (status == MS_OK && (sees || r->model->head != MS_HEAD_CAUSAL_LM))
         status = ms_training_note_key(r, MS_TOPIC_COUNT, "model_class", MS_EFFECT_EITHER,
-                                      "another model than one of language alone");
+                                      "a model other than a plain language model");
     if (status == MS_OK)
         status = note_loss(r);
     return status == MS_OK ? note_gradients(r) : status;

@@ -93,7 +93,8 @@ static ms_status open_named(const ms_training_ranks *t, ms_json_value named, ms_
         return MS_OK;
     if (!ms_is_regular_file(beside))
         return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "'%.80s', which says how this file shards, is no file", path);
+                            "there is no file '%.80s', which this file names for its sharding",
+                            path);
     if (ms_json_read(ms_arena_inputs(r->arena), beside, &source, text, &reason) != MS_OK)
         return ms_json_fail(r->err, t->sharding->value, MS_JSON_AT_KEY, reason.status, "%.160s: %s",
                             beside, reason.text);

@@ -76,7 +76,7 @@ static ms_status note_mesh_key(const ms_training_ranks *t, const char *name)
         if (strcmp(idle[i], name) == 0)
             return MS_OK;
     return ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                       "'%.60s' of parallelism_config was not read", name);
+                       "'%.60s' of parallelism_config was ignored", name);
 }
 
 ms_status ms_training_read_mesh(ms_training_ranks *t, bool *is_read)
@@ -133,11 +133,12 @@ ms_status ms_training_leave_out_ring(ms_training_reading *r)
     const bool is_known = ms_run_field_is_set(r->draft, "seq") && tokens > 1;
     return ms_training_add_read_key(
         r, r->ring, NULL,
-        (ms_read_key){.meaning =
-                          "ranks that share each sequence; in the figures each has whole ones",
-                      .reading = MS_KEY_NOT_PREDICTED,
-                      .effect = MS_EFFECT_EITHER,
-                      .other_end = is_known ? other : NULL});
+        (ms_read_key){
+            .meaning =
+                "ranks that share each sequence; in the figures each rank has whole sequences",
+            .reading = MS_KEY_NOT_PREDICTED,
+            .effect = MS_EFFECT_EITHER,
+            .other_end = is_known ? other : NULL});
 }
 
 /* ---- what does not shard, or is not read ---- */
@@ -202,7 +203,7 @@ ms_status ms_training_share_otherwise(ms_training_ranks *t)
         return refuse_megatron(t);
     if (t->shards > 1)
         return ms_json_fail(t->r->err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%.40s shards with FSDP2 alone, which this file does not set: " INSTEAD,
+                            "%.40s shards only with FSDP2, which this file does not set: " INSTEAD,
                             ms_json_key(value));
     return ms_json_fail(t->r->err, value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
                         MS_ERR_CONFIG, "this file shards over GPUs: " INSTEAD);

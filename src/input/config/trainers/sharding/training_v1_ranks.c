@@ -92,13 +92,13 @@ static ms_status set_units(const ms_training_ranks *t)
     ms_status status = ms_training_set_option(t, "fsdp-units", "layers");
     bool has_adapter = strcmp(text_of(t->root, "/peft_config/name"), "lora") == 0;
     if (status == MS_OK && has_adapter)
-        status =
-            ms_training_add_key(t->r, t->sharding->value, "dist_config/name", MS_KEY_NOT_PREDICTED,
-                                MS_EFFECT_EITHER, "an adapter's matrices, each of which is a unit");
+        status = ms_training_add_key(t->r, t->sharding->value, "dist_config/name",
+                                     MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
+                                     "an adapter's matrices, each of which is its own unit");
     else if (status == MS_OK && !t->r->model->tie_word_embeddings)
         status = ms_training_add_key(
             t->r, t->sharding->value, "dist_config/name", MS_KEY_NOT_PREDICTED, MS_EFFECT_EITHER,
-            "embeddings as a unit of their own; here they are in the root's");
+            "embeddings as their own unit; in the figures they belong to the root's");
     return status;
 }
 

@@ -83,7 +83,7 @@ static ms_status set_kind(ms_training_reading *r, ms_training_topic topic)
         return status;
     return ms_training_note_key(
         r, topic, "use_reentrant", MS_EFFECT_EITHER,
-        "reentrant checkpoints on these ranks; the figures are of non-reentrant ones");
+        "reentrant checkpoints on these ranks; the figures are for non-reentrant ones");
 }
 
 ms_status ms_training_set_checkpoints(ms_training_reading *r)

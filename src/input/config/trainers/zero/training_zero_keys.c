@@ -55,7 +55,7 @@ typedef struct key_table {
 #define HALF_STATES(name, type)                                                                    \
     {                                                                                              \
         .key = name, .use = USE_LEFT_OUT, .effect = MS_EFFECT_SAVES,                               \
-        .field = "states in " type "; the figures are of states in fp32"                           \
+        .field = "states in " type "; the figures are for states in fp32"                          \
     }
 
 /* clang-format off */
@@ -96,7 +96,7 @@ static const key_row optimizer_rows[] = {
     PLAIN("fast_init"),
     PLAIN("cpuadam_cores_perc"),
     {.key = "ratio", .use = USE_SHARE, .effect = MS_EFFECT_ADDS,
-     .field = "an optimizer of which a part stays on the device; in the figures none does"},
+     .field = "an optimizer of which a part stays on the device; in the figures no part does"},
     LEFT_OUT("super_offload", "SuperOffload"),
 };
 
@@ -135,11 +135,11 @@ static const key_row inner_rows[] = {
     LEFT_OUT("zero_quantized_gradients", "ZeRO++"),
     LEFT_OUT("zero_quantized_nontrainable_weights", "ZeRO++"),
     LEFT_OUT("mics_shard_size", "MiCS"),
-    LEFT_OUT("stage3_module_granularity_threshold", "modules that are gathered as one"),
+    LEFT_OUT("stage3_module_granularity_threshold", "modules that are gathered as a unit"),
     LEFT_OUT("stage3_use_all_reduce_for_fetch_params", "all-reduces of parameters"),
     LEFT_OUT("stage3_model_persistence_threshold", "a limit of persistent parameters"),
     LEFT_OUT("zenflow", "ZenFlow"),
-    LEFT_OUT("leaf_module", "modules that are gathered as one"),
+    LEFT_OUT("leaf_module", "modules that are gathered as a unit"),
     PLAIN("allgather_partitions"),
     PLAIN("allgather_bucket_size"),
     PLAIN("stage3_gather_16bit_weights_on_model_save"),
@@ -181,7 +181,7 @@ static const key_row outer_rows[] = {
     PLAIN("flops_profiler"),
     PLAIN("memory_breakdown"),
     PLAIN("aio"),
-    LEFT_OUT("elasticity", "batches that the number of GPUs decides"),
+    LEFT_OUT("elasticity", "batches whose size depends on the number of GPUs"),
     PLAIN("communication_data_type"), /* not predicted */
     LEFT_OUT("amp", "Apex"),
     LEFT_OUT("torch_autocast", "autocast of DeepSpeed"),
@@ -266,7 +266,7 @@ static ms_status set_place(const ms_training_ranks *t, const key_row *row, ms_js
         return ms_training_refuse(t, device, "%s to '%.20s': expected cpu, nvme or none", row->key,
                                   place);
     ms_status status = is_disk ? ms_training_set_aside(t, device, MS_EFFECT_EITHER,
-                                                       "a disk; the figures are of the host")
+                                                       "a disk; the figures are for the host")
                                : MS_OK;
     const bool is_idle = t->r->draft->shards_instead && is_param; /* ZeRO-2 has none */
     if (status == MS_OK && ms_training_zero_is_sharded(t))
@@ -335,7 +335,7 @@ static ms_status take_keys(const ms_training_ranks *t, ms_json_value object, con
         else if (*ms_json_key(v) != '_') /* a comment */
             status =
                 ms_note_add(t->r->notes, t->r->arena, t->r->err,
-                            "'%.60s' of DeepSpeed's configuration was not read", ms_json_key(v));
+                            "'%.60s' of DeepSpeed's configuration was ignored", ms_json_key(v));
     }
     return status;
 }
