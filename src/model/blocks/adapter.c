@@ -169,8 +169,8 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
         return fail_kind(a, name);
     if (leaf->has_two_results)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: PEFT cannot run an adapted '%.80s', which returns two tensors; "
-                       "name the targets without it",
+                       "adapter: PEFT cannot run an adapted '%.80s', because it returns two "
+                       "tensors; leave it out of the targets",
                        name);
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
@@ -201,8 +201,8 @@ static ms_status fail_no_target(attaching *a)
                            : "or use all-linear");
     if (targets->pattern)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: the pattern '%.80s' matches no full name of a linear layer; a "
-                       "single name goes into a list",
+                       "adapter: the pattern '%.80s' matches no full name of a linear layer; write "
+                       "a single name as a list",
                        targets->pattern);
     const char *wanted = targets->names[0];
     ms_nearest nearest = ms_nearest_same(wanted);
@@ -250,7 +250,7 @@ static ms_status adapt_targets(attaching *a)
         status = adapt_row(a, &a->modules.rows[i], &found);
     if (status == MS_OK && ms_adapter_gave_up(a->matcher))
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: its patterns take too long to match the names of %" PRIu32
+                       "adapter: its patterns take too long to match against the names of %" PRIu32
                        " modules; write simpler ones",
                        a->model->leaves.count);
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;

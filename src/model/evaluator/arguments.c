@@ -19,7 +19,7 @@ bool ms_given_tensor(ms_frame *f, const ms_text_node *call, ms_value value)
 {
     if (value.kind == MS_VALUE_TENSOR)
         return true;
-    ms_frame_fail(f, ms_given(call, 0), "a tensor is wanted here");
+    ms_frame_fail(f, ms_given(call, 0), "expected a tensor");
     return false;
 }
 
@@ -31,7 +31,7 @@ bool ms_given_dim(ms_frame *f, const ms_text_node *at, ms_value value, uint32_t 
         *dim = (uint32_t)number;
         return true;
     }
-    ms_frame_fail(f, at, "a dimension of a tensor that has %u is wanted here", rank);
+    ms_frame_fail(f, at, "expected a dimension of a tensor that has %u", rank);
     return false;
 }
 
@@ -42,7 +42,7 @@ bool ms_given_last(ms_frame *f, const ms_text_node *call, ms_value x, ms_value d
     if (!ms_given_dim(f, call, dim, rank, &found))
         return false;
     if (found + 1 != rank)
-        ms_frame_fail(f, call, "only the last dimension is known here");
+        ms_frame_fail(f, call, "only the last dimension is supported here");
     return found + 1 == rank;
 }
 

@@ -14,13 +14,13 @@ MS_OPERATION(apply_len)
         return ms_value_of_number(a[0].items->count);
     if (a[0].kind == MS_VALUE_MODULE && a[0].part->is_list)
         return ms_value_of_number(a[0].part->count);
-    return ms_frame_failed(f, call, "a list is wanted here");
+    return ms_frame_failed(f, call, "expected a list");
 }
 
 MS_OPERATION(apply_int)
 {
     if (a[0].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "a number is wanted here");
+        return ms_frame_failed(f, call, "expected a number");
     return a[0].is_dim ? a[0] : ms_value_of_number(trunc(a[0].number));
 }
 
@@ -29,14 +29,14 @@ MS_OPERATION(apply_floor)
     if (a[0].kind == MS_VALUE_TENSOR && !ms_needs_grad(f->model->tape, a[0].tensor))
         return ms_value_of_tensor(ms_floor(f->model->tape, a[0].tensor));
     if (a[0].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "a number is wanted here");
+        return ms_frame_failed(f, call, "expected a number");
     return ms_value_of_number(floor(a[0].number));
 }
 
 MS_OPERATION(apply_log2)
 {
     if (a[0].kind != MS_VALUE_NUMBER || !(a[0].number > 0))
-        return ms_frame_failed(f, call, "a number above 0 is wanted here");
+        return ms_frame_failed(f, call, "expected a number above 0");
     return ms_value_of_number(log2(a[0].number));
 }
 
@@ -48,7 +48,7 @@ static ms_value of_elements(ms_frame *f, const ms_text_node *call, const ms_item
     for (uint32_t i = 0; i < items->count && items->count == 2; i++)
         both[i] = items->values[i].tensor;
     if (!both[0] || !both[1] || ms_needs_grad(tape, both[0]) || ms_needs_grad(tape, both[1]))
-        return ms_frame_failed(f, call, "two tensors without gradients are wanted here");
+        return ms_frame_failed(f, call, "expected two tensors without gradients");
     if (!ms_check_broadcast(f, call, both[0], both[1]))
         return (ms_value){0};
     return ms_value_of_tensor(
@@ -66,11 +66,11 @@ static ms_value extreme(ms_frame *f, const ms_text_node *call, const ms_value *a
     for (uint32_t i = 0; a[0].kind == MS_VALUE_LIST && i < a[0].items->count; i++) {
         const ms_value value = a[0].items->values[i];
         if (value.kind != MS_VALUE_NUMBER)
-            return ms_frame_failed(f, call, "numbers are wanted here");
+            return ms_frame_failed(f, call, "expected numbers");
         if (most ? value.number > out.number : value.number < out.number)
             out = value;
     }
-    return out.kind == MS_VALUE_NUMBER ? out : ms_frame_failed(f, call, "numbers are wanted here");
+    return out.kind == MS_VALUE_NUMBER ? out : ms_frame_failed(f, call, "expected numbers");
 }
 
 /* x.max(-1) of a tensor: the most of each row, and where it is. */
@@ -78,7 +78,7 @@ static ms_value largest(ms_frame *f, const ms_text_node *call, const ms_items *g
 {
     ms_tensor out[2];
     if (given->count != 2 || !ms_given_last(f, call, given->values[0], given->values[1]))
-        return ms_frame_failed(f, call, "a tensor and its last dimension are wanted here");
+        return ms_frame_failed(f, call, "expected a tensor and its last dimension");
     ms_max_last(f->model->tape, given->values[0].tensor, false, out);
     return ms_frame_tensors(f, call, 2, out);
 }
@@ -102,13 +102,13 @@ MS_OPERATION(apply_range)
     const double end = a[1].kind == MS_VALUE_NUMBER ? a[1].number : a[0].number;
     const double step = a[2].kind == MS_VALUE_NUMBER ? a[2].number : 1;
     if (a[0].kind != MS_VALUE_NUMBER || !(step >= 1))
-        return ms_frame_failed(f, call, "whole numbers are wanted here");
+        return ms_frame_failed(f, call, "expected whole numbers");
     ms_value out = {.kind = MS_VALUE_LIST, .items = ms_items_new(ms_frame_pool(f), 1)};
     for (double i = first; out.items && i < end; i += step)
         if (!ms_items_add(f->model->tape, ms_frame_pool(f), out.items, ms_value_of_number(i),
                           NULL)) {
             ms_value_consume(f->model->tape, ms_frame_pool(f), out);
-            return ms_frame_failed(f, call, "a loop has no more than 512 rounds");
+            return ms_frame_failed(f, call, "a loop may have at most 512 rounds");
         }
     return out.items ? out : (ms_value){0};
 }
@@ -122,7 +122,7 @@ MS_OPERATION(apply_zip)
     uint32_t count = a[0].kind == MS_VALUE_LIST ? MS_ITEMS_MOST : 0;
     for (uint32_t k = 0; k < 2; k++)
         if (a[k].kind != MS_VALUE_LIST)
-            return ms_frame_failed(f, call, "two lists are wanted here");
+            return ms_frame_failed(f, call, "expected two lists");
         else if (a[k].items->count < count)
             count = a[k].items->count;
     for (uint32_t i = 0; out.items && i < count; i++) {
@@ -141,7 +141,7 @@ MS_OPERATION(apply_enumerate)
     ms_items_pool *pool = ms_frame_pool(f);
     ms_value out = {.kind = MS_VALUE_LIST, .items = ms_items_new(pool, 1)};
     if (a[0].kind != MS_VALUE_LIST)
-        return ms_frame_failed(f, call, "a list is wanted here");
+        return ms_frame_failed(f, call, "expected a list");
     for (uint32_t i = 0; out.items && i < a[0].items->count; i++) {
         ms_value pair = {.kind = MS_VALUE_LIST, .items = ms_items_new(pool, 2)};
         if (!pair.items)
@@ -156,10 +156,11 @@ MS_OPERATION(apply_enumerate)
 MS_OPERATION(apply_append)
 {
     if (a[0].kind != MS_VALUE_LIST || a[0].items->is_dict)
-        return ms_frame_failed(f, call, "a list is wanted here");
+        return ms_frame_failed(f, call, "expected a list");
     if (!ms_items_add(f->model->tape, ms_frame_pool(f), a[0].items, a[1], NULL))
         return ms_frame_failed(
-            f, call, "a list has no more than 512 values, and lists in lists get no lists");
+            f, call,
+            "a list may have at most 512 values, and lists within lists may not contain lists");
     return (ms_value){0};
 }
 

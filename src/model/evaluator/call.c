@@ -75,7 +75,7 @@ static ms_tensor run_again(ms_tape *tape, void *context, uint64_t number, ms_ten
     }
     if (result.kind != MS_VALUE_TENSOR && !ms_idle(tape)) {
         ms_frame f = {.model = p->model, .self = o};
-        ms_frame_fail(&f, o->klass->forward->text->place, "a layer or an MLP returns a tensor");
+        ms_frame_fail(&f, o->klass->forward->text->place, "a layer or an MLP must return a tensor");
     }
     return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;
 }
@@ -86,7 +86,7 @@ static void hold(ms_frame *f, const ms_text_node *at, ms_region *region, uint32_
     if (*held < MS_MAX_KEPT_ARGUMENTS)
         region->held[(*held)++] = tensor;
     else
-        ms_frame_fail(f, at, "a layer has no more than %d arguments with tensors",
+        ms_frame_fail(f, at, "a layer may have at most %d arguments with tensors",
                       MS_MAX_KEPT_ARGUMENTS + 1);
 }
 
@@ -105,7 +105,7 @@ static void keep_tuple(ms_frame *f, const ms_text_node *at, ms_object *o, uint32
     o->tuple.place = (uint8_t)place;
     o->tuple.count = (uint8_t)(has_tensors ? items->count : 0);
     if (!has_tensors)
-        ms_frame_fail(f, at, "a layer has one tuple, of up to %d tensors, among its arguments",
+        ms_frame_fail(f, at, "a layer may have one tuple, of up to %d tensors, among its arguments",
                       MS_TUPLE_MOST);
 }
 
@@ -171,7 +171,7 @@ static bool is_tensor(ms_frame *f, const ms_text_node *node, ms_value value)
 {
     if (value.kind == MS_VALUE_TENSOR || ms_idle(f->model->tape))
         return true;
-    ms_frame_fail(f, node, "the first argument of this module is a tensor");
+    ms_frame_fail(f, node, "the first argument of this module must be a tensor");
     return false;
 }
 
@@ -241,12 +241,12 @@ static ms_value call_part(ms_frame *f, ms_family_part *p, const ms_text_node *no
     ms_tensor args[MS_FAMILY_NAMES] = {0};
     ms_results results = {.count = row->results};
     if (!row->call || node->count - 1 != strlen(row->call_types)) {
-        ms_frame_fail(f, node, "this module is not called so");
+        ms_frame_fail(f, node, "this module is not called like this");
         return (ms_value){0};
     }
     for (uint32_t i = 1; i < node->count; i++) {
         if (values[i].kind != MS_VALUE_TENSOR && values[i].kind != MS_VALUE_NONE)
-            ms_frame_fail(f, node->items[i], "a tensor is wanted here");
+            ms_frame_fail(f, node->items[i], "expected a tensor");
         args[i - 1] = values[i].tensor;
     }
     if (ms_idle(f->model->tape) || !ms_check_part(f, node, p, args))
@@ -438,7 +438,7 @@ static void bind_targets(ms_frame *f, const ms_text_statement *s, ms_value value
         return;
     }
     if (value.kind != MS_VALUE_LIST || value.items->count != s->target_count) {
-        ms_frame_fail(f, s->targets[0], "%u values are wanted here", s->target_count);
+        ms_frame_fail(f, s->targets[0], "expected %u values", s->target_count);
         return;
     }
     for (uint32_t i = 0; i < s->target_count; i++)
@@ -597,7 +597,7 @@ static ms_value run_function(ms_model *model, ms_object *o, const ms_family_func
         return returned;
     }
     if (program->frames == MS_FAMILY_FRAMES) {
-        ms_frame_fail(&f, function->text->place, "calls are nested too deep");
+        ms_frame_fail(&f, function->text->place, "calls are nested too deeply");
         return returned;
     }
     program->frames++;
@@ -637,6 +637,6 @@ ms_tensor ms_family_call_tensors(ms_model *model, ms_object *o, const ms_family_
     if (result.kind <= MS_VALUE_TENSOR || ms_idle(model->tape))
         return result.kind == MS_VALUE_TENSOR ? result.tensor : 0;
     ms_frame f = {.model = model, .self = o};
-    ms_frame_fail(&f, function->text->place, "the result of this function is a tensor");
+    ms_frame_fail(&f, function->text->place, "the result of this function must be a tensor");
     return 0;
 }

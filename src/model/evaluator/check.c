@@ -34,8 +34,8 @@ static ms_status check_dims(const ms_text_facts *facts, const ms_text_node *call
         const double size = ms_family_number(facts, call->items[i]);
         if (!(size >= 1 && size <= MS_FAMILY_MOST_SIZE) || size > (double)(uint64_t)size)
             return fail(call->items[i],
-                        size >= 0 ? "is no size that a module can have"
-                                  : "a size below 0 is none that a module can have",
+                        size >= 0 ? "is not a size that a module can have"
+                                  : "a module cannot have a size below 0",
                         size, err);
     }
     return MS_OK;

@@ -26,7 +26,7 @@ static const char *show(ms_frame *f, ms_tensor tensor, char out[96])
 bool ms_check_fail(ms_frame *f, const ms_text_node *node, ms_tensor tensor, const char *what)
 {
     char shown[96];
-    ms_frame_fail(f, node, "%s here, and not %s", what, show(f, tensor, shown));
+    ms_frame_fail(f, node, "%s, found %s", what, show(f, tensor, shown));
     return false;
 }
 
@@ -93,38 +93,38 @@ static bool as_heads(ms_frame *f, const ms_text_node *node, ms_tensor x)
     const ms_dim width = has_width ? ms_frame_dim(f, node->items[2]) : f->model->head_dim;
     const ms_dim heads = ms_frame_dim(f, node->items[1]);
     return (has_rank(f, x, 3) && last(f, x) == heads.value * width.value) ||
-           ms_check_fail(f, node, x, "[B, S, heads * width] is wanted");
+           ms_check_fail(f, node, x, "expected [B, S, heads * width]");
 }
 
 static bool merges(ms_frame *f, const ms_text_node *node, ms_tensor x)
 {
     const bool has_width = node->count > 1 && node->items[1];
     if (!has_rank(f, x, 4))
-        return ms_check_fail(f, node, x, "[B, S, heads, width] is wanted");
+        return ms_check_fail(f, node, x, "expected [B, S, heads, width]");
     const uint64_t width =
         has_width ? ms_frame_dim(f, node->items[1]).value : f->model->heads.value * at(f, x, 3);
     return at(f, x, 2) * at(f, x, 3) == width ||
-           ms_check_fail(f, node, x, "another number of heads is wanted");
+           ms_check_fail(f, node, x, "expected another number of heads");
 }
 
 static bool attends(ms_frame *f, const ms_text_node *node, const ms_tensor *a)
 {
     for (int i = 0; i < 3; i++)
         if (!has_rank(f, a[i], 4) || at(f, a[i], 1) == 0)
-            return ms_check_fail(f, node, a[i], "[B, heads, S, width] is wanted");
+            return ms_check_fail(f, node, a[i], "expected [B, heads, S, width]");
     return (at(f, a[0], 1) % at(f, a[1], 1) == 0 && at(f, a[1], 1) == at(f, a[2], 1) &&
             at(f, a[1], 2) == at(f, a[2], 2) && at(f, a[0], 3) == at(f, a[1], 3)) ||
-           ms_check_fail(f, node, a[1], "keys that fit the queries and the values are wanted");
+           ms_check_fail(f, node, a[1], "expected keys that fit the queries and the values");
 }
 
 static bool rotates(ms_frame *f, const ms_text_node *node, const ms_tensor *a)
 {
     for (int i = 0; i < 2; i++)
         if (!has_rank(f, a[i], 4) || last(f, a[i]) != f->model->head_dim.value)
-            return ms_check_fail(f, node, a[i], "[B, heads, S, head_dim] is wanted");
+            return ms_check_fail(f, node, a[i], "expected [B, heads, S, head_dim]");
     for (int i = 2; i < 4; i++)
         if (!a[i])
-            return ms_check_fail(f, node, a[i], "a table of a rotary embedding is wanted");
+            return ms_check_fail(f, node, a[i], "expected a table of a rotary embedding");
     return true;
 }
 
@@ -139,7 +139,7 @@ bool ms_check_function(ms_frame *f, const ms_text_node *node, const ms_tensor *a
     switch ((int)node->primitive->shape) {
     case MS_SHAPE_MASK:
         return !a[0] || has_rank(f, a[0], 2) ||
-               ms_check_fail(f, node, a[0], "position ids, or None, are wanted");
+               ms_check_fail(f, node, a[0], "expected position ids, or None");
     case MS_SHAPE_VIEW_HEADS:
     case MS_SHAPE_SPLIT_HEADS:
         return as_heads(f, node, a[0]);
@@ -149,27 +149,27 @@ bool ms_check_function(ms_frame *f, const ms_text_node *node, const ms_tensor *a
         return rotates(f, node, a);
     case MS_SHAPE_SCALE:
         return (has_rank(f, a[0], 4) && has_rank(f, a[1], 2)) ||
-               ms_check_fail(f, node, a[1], "a query with heads and position ids are wanted");
+               ms_check_fail(f, node, a[1], "expected a query with heads and position ids");
     case MS_SHAPE_CACHE:
         return (has_rank(f, a[0], 4) && has_rank(f, a[1], 4)) ||
-               ms_check_fail(f, node, a[0], "keys and values with heads are wanted");
+               ms_check_fail(f, node, a[0], "expected keys and values with heads");
     case MS_SHAPE_ATTENTION:
         return attends(f, node, a);
     case MS_SHAPE_GATE:
         return (a[0] && a[1] &&
                 ms_same_shape(&ms_info(f->model->tape, a[0])->shape,
                               &ms_info(f->model->tape, a[1])->shape)) ||
-               ms_check_fail(f, node, a[1], "two tensors of one shape are wanted");
+               ms_check_fail(f, node, a[1], "expected two tensors of one shape");
     case MS_SHAPE_SLICE: {
         const uint64_t width = ms_frame_dim(f, node->items[1]).value;
         return (a[0] && width > 0 && width <= last(f, a[0])) ||
-               ms_check_fail(f, node, a[0], "a tensor with that many elements is wanted");
+               ms_check_fail(f, node, a[0], "expected a tensor with that many elements");
     }
     case MS_SHAPE_LOGITS:
         return (has_rank(f, a[0], 3) && last(f, a[0]) == ms_family_head_width(f->model->config)) ||
-               ms_check_fail(f, node, a[0], "hidden states are wanted");
+               ms_check_fail(f, node, a[0], "expected hidden states");
     default:
-        return !wants_tensor || a[0] || ms_check_fail(f, node, a[0], "a tensor is wanted");
+        return !wants_tensor || a[0] || ms_check_fail(f, node, a[0], "expected a tensor");
     }
 }
 
@@ -177,7 +177,7 @@ bool ms_check_part(ms_frame *f, const ms_text_node *node, const ms_family_part *
                    const ms_tensor *a)
 {
     if (!a[0])
-        return ms_check_fail(f, node, a[0], "a tensor is wanted");
+        return ms_check_fail(f, node, a[0], "expected a tensor");
     if (f->model->run->parallel.layout.tensor > 1)
         return true;
     if (p->maker->primitive->fits)
@@ -186,16 +186,16 @@ bool ms_check_part(ms_frame *f, const ms_text_node *node, const ms_family_part *
     case MS_SHAPE_LINEAR:
         return last(f, a[0]) == p->width ||
                ms_check_fail(f, node, a[0],
-                             "a tensor of as many elements as the layer reads is wanted");
+                             "expected a tensor of as many elements as the layer reads");
     case MS_SHAPE_NORM:
         return last(f, a[0]) == p->width ||
-               ms_check_fail(f, node, a[0], "a tensor of the norm's width is wanted");
+               ms_check_fail(f, node, a[0], "expected a tensor of the norm's width");
     case MS_SHAPE_ROWS:
         return ms_info(f->model->tape, a[0])->dtype == MS_DTYPE_I64 ||
-               ms_check_fail(f, node, a[0], "ids are wanted");
+               ms_check_fail(f, node, a[0], "expected ids");
     case MS_SHAPE_TABLES:
         return has_rank(f, a[1], 2) || has_rank(f, a[1], 3) ||
-               ms_check_fail(f, node, a[1], "hidden states and position ids are wanted");
+               ms_check_fail(f, node, a[1], "expected hidden states and position ids");
     default:
         return true;
     }

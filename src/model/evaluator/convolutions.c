@@ -100,7 +100,7 @@ static bool fits_convolution(ms_frame *f, const ms_text_node *node, const ms_tex
                              const ms_tensor *a)
 {
     return has_channels(f, maker, a[0], 3) ||
-           ms_check_fail(f, node, a[0], "[B, channels, frames] is wanted");
+           ms_check_fail(f, node, a[0], "expected [B, channels, frames]");
 }
 
 static bool fits_patches(ms_frame *f, const ms_text_node *node, const ms_text_node *maker,
@@ -109,12 +109,11 @@ static bool fits_patches(ms_frame *f, const ms_text_node *node, const ms_text_no
     const ms_shape *shape = &ms_info(f->model->tape, a[0])->shape;
     if (maker->items[6])
         return has_channels(f, maker, a[0], 5) ||
-               ms_check_fail(f, node, a[0], "[patches, channels, frames, height, width] is wanted");
+               ms_check_fail(f, node, a[0], "expected [patches, channels, frames, height, width]");
     return (has_channels(f, maker, a[0], 4) &&
             shape->dims[2].value >= ms_frame_dim(f, maker->items[2]).value &&
             shape->dims[3].value >= ms_frame_dim(f, maker->items[3]).value) ||
-           ms_check_fail(f, node, a[0],
-                         "[B, channels, height, width] of a patch or more is wanted");
+           ms_check_fail(f, node, a[0], "expected [B, channels, height, width] of a patch or more");
 }
 
 static const ms_primitive rows[] = {

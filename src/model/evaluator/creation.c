@@ -27,7 +27,7 @@ static bool take_shape(ms_frame *f, const ms_text_node *call, ms_value value, ms
         shape->dims[i] = ms_size_of_value(f, size);
     }
     if (!are_sizes)
-        ms_frame_fail(f, call, "up to %d sizes are wanted here", MS_MAX_RANK);
+        ms_frame_fail(f, call, "expected up to %d sizes", MS_MAX_RANK);
     return are_sizes;
 }
 
@@ -55,7 +55,7 @@ MS_OPERATION(apply_tensor)
 {
     const bool of_host = a[2].kind == MS_VALUE_TEXT && strcmp(a[2].text, "cpu") == 0;
     if (a[0].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "a number is wanted here");
+        return ms_frame_failed(f, call, "expected a number");
     if (of_host && !f->model->tape->on_cpu)
         return a[0];
     return ms_value_of_tensor(ms_empty(f->model->tape, (ms_shape){0}, type_of(a[1], MS_DTYPE_F32)));
@@ -64,7 +64,7 @@ MS_OPERATION(apply_tensor)
 MS_OPERATION(apply_zeros_like)
 {
     if (a[0].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "a tensor is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor");
     return ms_value_of_tensor(ms_zeros_like(f->model->tape, a[0].tensor));
 }
 
@@ -74,7 +74,7 @@ MS_OPERATION(apply_arange)
     const double first = a[1].kind == MS_VALUE_NUMBER ? a[0].number : 0;
     const double step = a[2].kind == MS_VALUE_NUMBER ? a[2].number : 1;
     if (a[0].kind != MS_VALUE_NUMBER || end.number <= first || end.number > 1e15 || !(step >= 1))
-        return ms_frame_failed(f, call, "a number of elements is wanted here");
+        return ms_frame_failed(f, call, "expected a number of elements");
     const bool counts = step > 1 || first > 0 || first < 0;
     const ms_value count = counts ? ms_value_of_number(ceil((end.number - first) / step)) : end;
     return ms_value_of_tensor(ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, count)),
@@ -96,7 +96,7 @@ MS_OPERATION(apply_repeat)
     ms_tape *tape = f->model->tape;
     ms_shape times;
     if (a[0].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "a tensor is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor");
     if (!take_shape(f, call, a[1], &times))
         return (ms_value){0};
     const ms_tensor_info from = *ms_info(tape, a[0].tensor);
@@ -105,9 +105,9 @@ MS_OPERATION(apply_repeat)
     if (ms_needs_grad(tape, a[0].tensor))
         return repeats_whole(&times, from.shape.rank)
                    ? ms_value_of_tensor(ms_repeat_first(tape, a[0].tensor, times.dims[0]))
-                   : ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+                   : ms_frame_failed(f, call, "expected a tensor without gradients");
     if (times.rank < from.shape.rank)
-        return ms_frame_failed(f, call, "a number for each dimension is wanted here");
+        return ms_frame_failed(f, call, "expected a number for each dimension");
     for (uint32_t i = 0; i < from.shape.rank; i++) {
         ms_dim *dim = &times.dims[times.rank - 1 - i];
         const ms_dim old = from.shape.dims[from.shape.rank - 1 - i];
@@ -124,17 +124,17 @@ MS_OPERATION(apply_gather)
 {
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[2].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "two tensors are wanted here");
+        return ms_frame_failed(f, call, "expected two tensors");
     const ms_tensor_info from = *ms_info(tape, a[0].tensor), index = *ms_info(tape, a[2].tensor);
     const double last = (double)from.shape.rank - 1;
     if (index.dtype != MS_DTYPE_I64 || index.shape.rank != from.shape.rank) {
-        (void)ms_check_fail(f, call, a[2].tensor, "places in each dimension are wanted");
+        (void)ms_check_fail(f, call, a[2].tensor, "expected places in each dimension");
         return (ms_value){0};
     }
     if (a[1].kind == MS_VALUE_NUMBER && (a[1].number >= last || a[1].number < 0))
         return ms_value_of_tensor(ms_gather_last(tape, a[0].tensor, a[2].tensor));
     if (ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor without gradients");
     const ms_tensor out = ms_empty(tape, index.shape, (ms_dtype)from.dtype);
     ms_consume(tape, a[0].tensor);
     ms_consume(tape, a[2].tensor);
@@ -146,13 +146,13 @@ MS_OPERATION(apply_masked_fill)
 {
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "a tensor and a mask are wanted here");
+        return ms_frame_failed(f, call, "expected a tensor and a mask");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     if (ms_check_covers(f, a[0].tensor, a[1].tensor))
         return ms_value_of_tensor(ms_masked_fill(tape, a[0].tensor, a[1].tensor));
     if (ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a mask no larger than the tensor is wanted here");
+        return ms_frame_failed(f, call, "expected a mask no larger than the tensor");
     const ms_tensor both[] = {a[0].tensor, a[1].tensor};
     const ms_tensor out =
         ms_elementwise_out(tape, 2, both, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
@@ -168,16 +168,16 @@ MS_OPERATION(apply_scatter_into)
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[2].kind != MS_VALUE_TENSOR ||
         !ms_given_last(f, call, a[0], a[1]))
-        return ms_frame_failed(f, call, "a tensor, its last dimension and places are wanted here");
+        return ms_frame_failed(f, call, "expected a tensor, its last dimension and places");
     if (ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor without gradients");
     if (a[3].kind == MS_VALUE_NUMBER) {
         ms_consume(tape, a[2].tensor);
         return a[0];
     }
     if (a[3].kind != MS_VALUE_TENSOR ||
         !ms_same_shape(&ms_info(tape, a[2].tensor)->shape, &ms_info(tape, a[3].tensor)->shape))
-        return ms_frame_failed(f, call, "a value for each place is wanted here");
+        return ms_frame_failed(f, call, "expected a value for each place");
     ms_retain(tape, a[2].tensor);
     const ms_tensor out = ms_scatter_last_into(tape, a[0].tensor, a[2].tensor, a[3].tensor);
     ms_release(tape, a[2].tensor);
@@ -190,8 +190,7 @@ MS_OPERATION(apply_scatter)
     ms_tape *tape = f->model->tape;
     const bool are_there = a[0].kind == MS_VALUE_TENSOR && a[2].kind == MS_VALUE_TENSOR;
     if (!are_there || a[3].kind != MS_VALUE_NUMBER || ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call,
-                               "a tensor without gradients, places and a number are wanted here");
+        return ms_frame_failed(f, call, "expected a tensor without gradients, places and a number");
     const ms_tensor out =
         ms_empty_like(tape, a[0].tensor, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
     ms_consume(tape, a[0].tensor);
@@ -208,7 +207,7 @@ MS_OPERATION(apply_outer)
         are_rows = a[i].kind == MS_VALUE_TENSOR && !ms_needs_grad(tape, a[i].tensor) &&
                    ms_info(tape, a[i].tensor)->shape.rank == 1;
     if (!are_rows)
-        return ms_frame_failed(f, call, "two rows without gradients are wanted here");
+        return ms_frame_failed(f, call, "expected two rows without gradients");
     const ms_tensor_info x = *ms_info(tape, a[0].tensor), y = *ms_info(tape, a[1].tensor);
     const ms_dtype dtype = ms_promote((ms_dtype)x.dtype, (ms_dtype)y.dtype);
     const ms_tensor out = ms_empty(tape, MS_SHAPE(x.shape.dims[0], y.shape.dims[0]), dtype);
@@ -295,7 +294,7 @@ MS_OPERATION(apply_made_on_host)
 MS_OPERATION(apply_frequencies)
 {
     if (a[0].kind != MS_VALUE_NUMBER || !(a[0].number >= 1))
-        return ms_frame_failed(f, call, "a number of elements is wanted here");
+        return ms_frame_failed(f, call, "expected a number of elements");
     return ms_value_of_tensor(ms_inverse_frequencies(f->model, ms_size_of_value(f, a[0])));
 }
 

@@ -162,7 +162,7 @@ static ms_tensor of_tensors(ms_frame *f, const ms_text_node *node, ms_tensor a, 
     if (!ms_check_broadcast(f, node, a, b))
         return 0;
     if (in_place && !ms_check_covers(f, a, b)) {
-        ms_frame_fail(f, node, "in place, a tensor keeps its shape");
+        ms_frame_fail(f, node, "an operator in place must keep the tensor's shape");
         return 0;
     }
     switch ((int)node->kind) {
@@ -212,7 +212,7 @@ static ms_value join(ms_frame *f, const ms_text_node *node, ms_value a, ms_value
         ms_value_consume(tape, ms_frame_pool(f), sides[k]);
     }
     if (!out.items)
-        ms_frame_fail(f, node, "a list has no more than %d values", MS_ITEMS_MOST);
+        ms_frame_fail(f, node, "a list may have at most %d values", MS_ITEMS_MOST);
     return out.items ? out : (ms_value){0};
 }
 
@@ -284,7 +284,8 @@ static bool add(ms_frame *f, const ms_text_node *node, ms_items *items, ms_value
     ms_tape *tape = f->model->tape;
     if (ms_items_add(tape, ms_frame_pool(f), items, value, name))
         return true;
-    ms_frame_fail(f, node, "a list has no more than %d values, and lists no more than %d levels",
+    ms_frame_fail(f, node,
+                  "a list may have at most %d values, and lists may nest at most %d levels deep",
                   MS_ITEMS_MOST, MS_ITEMS_DEPTH);
     return false;
 }
@@ -294,7 +295,7 @@ static void add_all(ms_frame *f, const ms_text_node *node, ms_items *items)
 {
     const ms_value list = ms_frame_value(f, node->items[0]);
     if (list.kind != MS_VALUE_LIST) {
-        ms_frame_fail(f, node, "a list is wanted behind *");
+        ms_frame_fail(f, node, "expected a list after *");
         return;
     }
     ms_value_retain(f->model->tape, list);
@@ -309,7 +310,7 @@ static ms_value list_of(ms_frame *f, const ms_text_node *node)
     ms_value out = {.kind = MS_VALUE_LIST,
                     .items = ms_items_new(ms_frame_pool(f), node->count ? node->count : 1)};
     if (!out.items) {
-        ms_frame_fail(f, node, "a list has no more than %d values", MS_ITEMS_MOST);
+        ms_frame_fail(f, node, "a list may have at most %d values", MS_ITEMS_MOST);
         return (ms_value){0};
     }
     out.items->is_dict = node->kind == MS_NODE_TABLE;
@@ -330,7 +331,7 @@ static ms_value comprehension(ms_frame *f, const ms_text_node *node)
     const ms_value list = ms_frame_value(f, node->items[1]);
     ms_value out = {.kind = MS_VALUE_LIST, .items = ms_items_new(ms_frame_pool(f), 1)};
     if (list.kind != MS_VALUE_LIST || !out.items) {
-        ms_frame_fail(f, node->items[1], "a list is wanted here");
+        ms_frame_fail(f, node->items[1], "expected a list");
         return (ms_value){0};
     }
     ms_value_retain(tape, list);
@@ -389,7 +390,7 @@ static ms_value attribute(ms_frame *f, const ms_text_node *node)
     if (node->index == MS_ATTRIBUTE_MEMBER)
         return member_of(f, node, value);
     if (value.kind != MS_VALUE_TENSOR) {
-        ms_frame_fail(f, node, "a tensor is wanted here");
+        ms_frame_fail(f, node, "expected a tensor");
         return (ms_value){0};
     }
     const ms_tensor_info info = *ms_info(tape, value.tensor);

@@ -18,7 +18,7 @@ static void check_hidden(ms_model *model, ms_object *whole, ms_tensor hidden)
     const ms_shape *shape = hidden ? &ms_info(model->tape, hidden)->shape : NULL;
     if (!shape || shape->rank != 3 || shape->dims[2].value != ms_family_head_width(model->config))
         (void)ms_check_fail(&f, whole->klass->forward->text->place, hidden,
-                            "hidden states [B, S, hidden_size] are the result");
+                            "the result must be hidden states [B, S, hidden_size]");
 }
 
 ms_tensor ms_family_text_encode(ms_model *model, ms_tensor input)
@@ -43,7 +43,7 @@ static ms_tensor run_model(ms_model *model, ms_object *whole, ms_tensor ids, ms_
     const ms_value *values = both.items->values;
     if (values[0].kind > MS_VALUE_TENSOR || values[1].kind > MS_VALUE_TENSOR) {
         ms_frame f = {.model = model, .self = whole};
-        ms_frame_fail(&f, forward->text->place, "the results of this function are tensors");
+        ms_frame_fail(&f, forward->text->place, "the results of this function must be tensors");
         return 0;
     }
     const ms_tensor hidden = values[0].tensor;
@@ -72,7 +72,7 @@ static ms_tensor call_root(ms_model *model, ms_family_program *p, const ms_model
     ms_frame f = {.model = model, .self = &p->root};
     if (!loss || ms_idle(model->tape) || ms_elements(&ms_info(model->tape, loss)->shape) == 1)
         return loss;
-    (void)ms_check_fail(&f, forward->text->place, loss, "a loss, of one element, is the result");
+    (void)ms_check_fail(&f, forward->text->place, loss, "the result must be a loss of one element");
     return 0;
 }
 
@@ -156,14 +156,14 @@ static ms_tensor run_stage(ms_model *model, const ms_pipeline_stage *stage, ms_t
     p->steps = p->frames = 0;
     const ms_tensor out = ms_family_call_tensor(model, whole, whole->klass->stage, input);
     if (!out && !ms_idle(model->tape))
-        ms_tape_refuse(model->tape, "the function stage of a family's text returns a tensor");
+        ms_tape_refuse(model->tape, "the function stage of a family's text must return a tensor");
     ms_module_end(model->tape, MS_NONE);
     model->tape->scope = previous;
     const ms_object *layer = layers ? &layers->objects[stage->first] : NULL;
     for (uint32_t i = 0; layer && i < MS_STAGE_ARGUMENTS; i++)
         pass->given[i] = layer->given[i].tensor;
     if (layer && layer->tuple.count > 0)
-        ms_tape_refuse(model->tape, "layers of a stage of a pipeline get tensors, and no tuple");
+        ms_tape_refuse(model->tape, "the layers of a pipeline stage take tensors, not a tuple");
     const ms_items_pool pool = p->pool;
     *p = before;
     p->pool = pool;

@@ -84,7 +84,7 @@ static double wanted_number(ms_frame *f, const ms_text_node *node)
     const ms_value value = ms_frame_value(f, node);
     if (value.kind == MS_VALUE_NUMBER)
         return value.number;
-    ms_frame_fail(f, node, "a number is wanted here");
+    ms_frame_fail(f, node, "expected a number");
     ms_value_consume(f->model->tape, ms_frame_pool(f), value);
     return 0;
 }
@@ -107,7 +107,7 @@ ms_dim ms_frame_dim(ms_frame *f, const ms_text_node *node)
     }
     const ms_value value = ms_frame_value(f, node);
     if (value.kind != MS_VALUE_NUMBER)
-        ms_frame_fail(f, node, "a size is wanted here");
+        ms_frame_fail(f, node, "expected a size");
     return ms_size_of_value(f, value);
 }
 
@@ -138,7 +138,7 @@ bool ms_frame_is_true(ms_frame *f, const ms_text_node *node, ms_value value)
     case MS_VALUE_LIST:
         return value.items->count > 0;
     case MS_VALUE_TENSOR:
-        ms_frame_fail(f, node, "what a tensor has inside is not known");
+        ms_frame_fail(f, node, "the values inside a tensor are not known");
         return false;
     default:
         return true;
@@ -166,7 +166,7 @@ ms_tensor ms_frame_tensor(ms_frame *f, const ms_text_node *node)
         return value.tensor;
     if (value.kind != MS_VALUE_NONE) {
         ms_value_consume(f->model->tape, ms_frame_pool(f), value);
-        ms_frame_fail(f, node, "a tensor is wanted here");
+        ms_frame_fail(f, node, "expected a tensor");
     }
     return 0;
 }

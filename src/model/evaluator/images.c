@@ -30,7 +30,7 @@ MS_OPERATION(apply_masked_scatter)
 {
     for (int i = 0; i < 3; i++)
         if (a[i].kind != MS_VALUE_TENSOR)
-            return ms_frame_failed(f, call, "a mask and a source, both tensors, are wanted here");
+            return ms_frame_failed(f, call, "expected a mask and a source, both tensors");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     return ms_value_of_tensor(
@@ -44,7 +44,7 @@ MS_OPERATION(apply_join_pictures)
         return (ms_value){0};
     if (ms_given_shape(f, a[0])->rank != 3 ||
         ms_given_shape(f, a[0])->dims[0].value != ms_image_count(f->model)) {
-        (void)ms_check_fail(f, call, a[0].tensor, "[pictures, tokens, width] is wanted");
+        (void)ms_check_fail(f, call, a[0].tensor, "expected [pictures, tokens, width]");
         return (ms_value){0};
     }
     return ms_value_of_tensor(ms_join_pictures(f->model, a[0].tensor));
@@ -63,7 +63,7 @@ MS_OPERATION(apply_forget_graph)
 {
     if (a[0].kind != MS_VALUE_NUMBER || a[1].kind != MS_VALUE_NUMBER || a[0].number < 0 ||
         a[1].number > f->model->tape->nodes.count)
-        return ms_frame_failed(f, call, "two marks of graph_mark() are wanted here");
+        return ms_frame_failed(f, call, "expected two marks of graph_mark()");
     ms_graph_forget(f->model->tape, (uint32_t)a[0].number, (uint32_t)a[1].number);
     return (ms_value){0};
 }
@@ -135,7 +135,7 @@ static ms_value split_parts(ms_frame *f, const ms_text_node *call, ms_value x, b
         all += lengths[i].value;
     const ms_shape *shape = ms_given_shape(f, x);
     if (shape->rank != 4 || shape->dims[2].value != all) {
-        (void)ms_check_fail(f, call, x.tensor, "[1, heads, patches, width] is wanted");
+        (void)ms_check_fail(f, call, x.tensor, "expected [1, heads, patches, width]");
         return (ms_value){0};
     }
     ms_split_sizes(m->tape, x.tensor, 2, count, lengths, parts);
@@ -159,7 +159,7 @@ MS_OPERATION(apply_attend_each)
     const uint32_t count = a[0].kind == MS_VALUE_LIST ? a[0].items->count : 0;
     for (int i = 1; i < 3; i++)
         if (count == 0 || a[i].kind != MS_VALUE_LIST || a[i].items->count != count)
-            return ms_frame_failed(f, call, "lists of as many parts are wanted here");
+            return ms_frame_failed(f, call, "expected lists of as many parts");
     ms_tensor *out = ms_arena_array(f->model->arena, ms_tensor, count);
     const ms_attention backend = ms_tower_backend(f->model);
     const ms_value list = {.kind = MS_VALUE_LIST, .items = ms_items_room(ms_frame_pool(f), count)};
@@ -223,7 +223,7 @@ MS_OPERATION(apply_join_images)
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
     if (ms_given_shape(f, a[0])->rank != 2) {
-        (void)ms_check_fail(f, call, a[0].tensor, "[tokens, width] is wanted");
+        (void)ms_check_fail(f, call, a[0].tensor, "expected [tokens, width]");
         return (ms_value){0};
     }
     return ms_value_of_tensor(ms_join_images(f->model, a[0].tensor));
@@ -245,7 +245,7 @@ MS_OPERATION(apply_image_video_masks)
 MS_OPERATION(apply_host_order)
 {
     if (a[0].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "a number is wanted here");
+        return ms_frame_failed(f, call, "expected a number");
     return ms_value_of_tensor(
         f->model->tape->on_cpu
             ? ms_empty(f->model->tape, MS_SHAPE(ms_size_of_value(f, a[0])), MS_DTYPE_I64)
@@ -293,7 +293,7 @@ MS_OPERATION(apply_put_rows)
 {
     for (int i = 0; i < 3; i++)
         if (a[i].kind != MS_VALUE_TENSOR)
-            return ms_frame_failed(f, call, "a mask and rows, both tensors, are wanted here");
+            return ms_frame_failed(f, call, "expected a mask and rows, both tensors");
     return ms_value_of_tensor(ms_put_mask(f->model->tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 

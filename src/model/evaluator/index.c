@@ -16,7 +16,7 @@ static uint64_t bound_of(ms_frame *f, const ms_text_node *node, uint64_t count, 
     const ms_value value = ms_frame_value(f, node);
     if (value.kind != MS_VALUE_NUMBER && value.kind != MS_VALUE_NONE) {
         ms_value_consume(f->model->tape, ms_frame_pool(f), value);
-        ms_frame_fail(f, node, "a number is wanted here");
+        ms_frame_fail(f, node, "expected a number");
         return 0;
     }
     if (value.kind == MS_VALUE_NONE)
@@ -133,7 +133,7 @@ static void take_slice(taking *t, const ms_text_node *slice)
         t->tensor = ms_slice_every_second(tape, t->tensor);
         t->is_view = true;
     } else if (step < 1 || step > 1 || end < first) {
-        ms_frame_fail(f, slice, "no elements are left, or steps that are not known here");
+        ms_frame_fail(f, slice, "this leaves no elements, or has steps that are not supported");
     } else if (end - first < count || (slice->items[1]->kind != MS_NODE_NONE &&
                                        ms_info(tape, t->tensor)->dtype == MS_DTYPE_I64)) {
         /* of ids, of which all have the symbol of the bound */
@@ -151,7 +151,7 @@ static void take_rows(taking *t, const ms_text_node *node, ms_tensor rows, bool 
     const uint32_t rank = info->shape.rank + ms_info(tape, t->tensor)->shape.rank - 1;
     if (info->dtype != MS_DTYPE_I64 || rank > MS_MAX_RANK || t->dim != 0 || !is_only) {
         ms_frame_fail(t->frame, node,
-                      "ids alone, in the first place, are what is known of tensors in [...]");
+                      "of tensors in [...] only ids in the first place are supported");
         return;
     }
     t->tensor = ms_index_rows(tape, t->tensor, rows);
@@ -171,7 +171,7 @@ static void take(taking *t, const ms_text_node *node, bool is_only)
     ms_tape *tape = t->frame->model->tape;
     if (node->kind == MS_NODE_NONE) {
         if (ms_info(tape, t->tensor)->shape.rank == MS_MAX_RANK) {
-            ms_frame_fail(t->frame, node, "a tensor has no more than %d dimensions", MS_MAX_RANK);
+            ms_frame_fail(t->frame, node, "a tensor may have at most %d dimensions", MS_MAX_RANK);
             return;
         }
         t->tensor = ms_unsqueeze(tape, t->tensor, t->dim++);
@@ -200,7 +200,7 @@ static void take(taking *t, const ms_text_node *node, bool is_only)
         t->tensor = ms_select(tape, t->tensor, t->dim);
         t->is_view = true;
     } else {
-        ms_frame_fail(t->frame, node, "there is no such place in a dimension of %.0f", count);
+        ms_frame_fail(t->frame, node, "there is no such index in a dimension of %.0f", count);
     }
 }
 
@@ -253,6 +253,6 @@ ms_value ms_index_value(ms_frame *f, const ms_text_node *node, ms_value base)
         if (place >= 0 && place < base.object->klass->field_count)
             return ms_part_value(&base.object->parts[(uint32_t)place]);
     }
-    ms_frame_fail(f, node, "this has no parts");
+    ms_frame_fail(f, node, "this cannot be indexed");
     return (ms_value){0};
 }

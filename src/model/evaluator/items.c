@@ -69,9 +69,10 @@ static void set_value(ms_frame *f, const ms_text_node *target, ms_items *dict, m
                             ? ms_items_set(tape, ms_frame_pool(f), dict, i, value)
                             : ms_items_add(tape, ms_frame_pool(f), dict, value, name.text);
     if (!is_set)
-        ms_frame_fail(f, target,
-                      "a dict has no more than %d values, and lists in lists get no lists",
-                      MS_ITEMS_MOST);
+        ms_frame_fail(
+            f, target,
+            "a dict may have at most %d values, and lists within lists may not contain lists",
+            MS_ITEMS_MOST);
     if (dict == ms_frame_program(f)->shared)
         keep_graph(f, value);
 }
@@ -92,7 +93,8 @@ static ms_tensor add_to_part(ms_frame *f, const ms_text_node *target, ms_tensor 
     const ms_tensor_info info = *ms_info(tape, part.tensor), whole_info = *ms_info(tape, base);
     if (info.storage != whole_info.storage || !ms_is_contiguous(&whole_info) ||
         !ms_check_covers(f, part.tensor, added)) {
-        ms_frame_fail(f, target, "what is added to a part of a contiguous tensor fits the part");
+        ms_frame_fail(f, target,
+                      "what is added to a part of a contiguous tensor must fit the part");
         return 0;
     }
     ms_strided place = {.shape = info.shape};
@@ -119,7 +121,8 @@ void ms_frame_set_items(ms_frame *f, const ms_text_statement *s)
     }
     if (name->kind != MS_NODE_LOCAL || source.kind != MS_VALUE_TENSOR ||
         base.kind != MS_VALUE_TENSOR) {
-        ms_frame_fail(f, target, "a tensor's part is set to a tensor, by a local name");
+        ms_frame_fail(f, target,
+                      "a part of a tensor can only be set to a tensor, through a local name");
         return;
     }
     const ms_tensor whole = s->kind == MS_STATEMENT_SET

@@ -219,7 +219,7 @@ FITS(fits_tokens)
 {
     (void)maker;
     return rank(f, a[0]) == 2 || rank(f, a[0]) == 3 ||
-           ms_check_fail(f, node, a[0], "[B, S, width] is wanted");
+           ms_check_fail(f, node, a[0], "expected [B, S, width]");
 }
 
 FITS(fits_sequences)
@@ -227,10 +227,10 @@ FITS(fits_sequences)
     const ms_shape *shape = &f->self->shape;
     (void)maker;
     if (shape->rank != 3)
-        return ms_check_fail(f, node, a[0], "as_tokens() of the same module comes first");
+        return ms_check_fail(f, node, a[0], "as_tokens() of the same module must be called first");
     return (rank(f, a[0]) == 2 && ms_info(f->model->tape, a[0])->shape.dims[0].value ==
                                       shape->dims[0].value * shape->dims[1].value) ||
-           ms_check_fail(f, node, a[0], "as many tokens as as_tokens() got are wanted");
+           ms_check_fail(f, node, a[0], "expected as many tokens as as_tokens() got");
 }
 
 FITS(fits_pairs)
@@ -240,12 +240,12 @@ FITS(fits_pairs)
     (void)maker;
     if (rank(f, a[0]) != 2 || last(f, a[0]) != c->num_experts)
         return ms_check_fail(f, node, a[0],
-                             "a score of each expert, [B * S, num_experts], is wanted");
+                             "expected a score of each expert, [B * S, num_experts]");
     if (each < 2 || c->num_experts % c->expert_groups != 0 || c->chosen_groups == 0 ||
         c->chosen_groups > c->expert_groups || c->experts_per_token > each * c->chosen_groups)
-        ms_frame_fail(f, node,
-                      "n_group groups of two or more experts are wanted here, of which "
-                      "topk_group have enough");
+        ms_frame_fail(
+            f, node,
+            "expected n_group groups of two or more experts, of which topk_group have enough");
     return !ms_idle(f->model->tape);
 }
 
@@ -254,13 +254,13 @@ FITS(fits_batches)
     const uint64_t count = ms_frame_dim(f, maker->items[0]).value;
     return (rank(f, a[0]) == 2 && last(f, a[0]) == ms_frame_dim(f, maker->items[1]).value &&
             ms_info(f->model->tape, a[0])->shape.dims[0].value % count == 0) ||
-           ms_check_fail(f, node, a[0], "rows for each expert, [count * N, width], are wanted");
+           ms_check_fail(f, node, a[0], "expected rows for each expert, [count * N, width]");
 }
 
 FITS(fits_experts)
 {
     if (rank(f, a[0]) != 2 || last(f, a[0]) != ms_frame_dim(f, maker->items[1]).value)
-        return ms_check_fail(f, node, a[0], "what experts read, [B * S, width], is wanted");
+        return ms_check_fail(f, node, a[0], "expected what experts read, [B * S, width]");
     if (f->model->config->experts_per_token > ms_frame_dim(f, maker->items[0]).value) {
         ms_frame_fail(f, node, "there are fewer experts than num_experts_per_tok says");
         return false;
@@ -268,7 +268,7 @@ FITS(fits_experts)
     for (int i = 1; i < 3; i++)
         if (rank(f, a[i]) != 2 || ms_info(f->model->tape, a[i])->shape.dims[0].value !=
                                       ms_info(f->model->tape, a[0])->shape.dims[0].value)
-            return ms_check_fail(f, node, a[i], "each token's experts, [B * S, K], are wanted");
+            return ms_check_fail(f, node, a[i], "expected each token's experts, [B * S, K]");
     return true;
 }
 

@@ -22,7 +22,7 @@ static ms_value as_type(ms_frame *f, const ms_text_node *call, ms_value x, ms_va
         return ms_value_of_tensor(ms_to(f->model->tape, x.tensor, dtype));
     }
     if (type.kind != MS_VALUE_TYPE)
-        return type.kind == MS_VALUE_NONE ? x : ms_frame_failed(f, call, "a type is wanted here");
+        return type.kind == MS_VALUE_NONE ? x : ms_frame_failed(f, call, "expected a type");
     return ms_value_of_tensor(ms_to(f->model->tape, x.tensor, (ms_dtype)type.number));
 }
 
@@ -56,7 +56,7 @@ MS_OPERATION(apply_logical_and)
 {
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "two tensors are wanted here");
+        return ms_frame_failed(f, call, "expected two tensors");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     const ms_tensor both[] = {a[0].tensor, a[1].tensor};
@@ -72,7 +72,7 @@ MS_OPERATION(apply_logical_or)
     for (int i = 0; i < 2; i++)
         if (a[i].kind != MS_VALUE_TENSOR ||
             ms_info(f->model->tape, a[i].tensor)->dtype != MS_DTYPE_BOOL)
-            return ms_frame_failed(f, call, "two masks are wanted here");
+            return ms_frame_failed(f, call, "expected two masks");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     return ms_value_of_tensor(ms_compare(f->model->tape, a[0].tensor, a[1].tensor));
@@ -93,7 +93,7 @@ MS_OPERATION(apply_bool)
         if (!ms_given_tensor(f, call, a[0]))                                                       \
             return (ms_value){0};                                                                  \
         if (ms_needs_grad(f->model->tape, a[0].tensor))                                            \
-            return ms_frame_failed(f, call, "a tensor without gradients is wanted here");          \
+            return ms_frame_failed(f, call, "expected a tensor without gradients");                \
         return ms_value_of_tensor(value(f->model->tape, a[0].tensor));                             \
     }
 OF_ELEMENTS(apply_sin, ms_sin)
@@ -108,7 +108,7 @@ MS_OPERATION(apply_abs)
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
     if (ms_needs_grad(tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor without gradients");
     const ms_tensor out =
         ms_elementwise_out(tape, 1, &a[0].tensor, (ms_dtype)ms_info(tape, a[0].tensor)->dtype);
     ms_consume(tape, a[0].tensor);
@@ -127,8 +127,7 @@ MS_OPERATION(apply_where)
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
         (!is_number && a[2].kind != MS_VALUE_TENSOR))
         return ms_frame_failed(f, call,
-                               "a condition and two tensors, or one and a number, are "
-                               "wanted here");
+                               "expected a condition and two tensors, or one and a number");
     if (!ms_check_broadcast(f, call, a[0].tensor, a[1].tensor))
         return (ms_value){0};
     if (is_number)
@@ -136,7 +135,7 @@ MS_OPERATION(apply_where)
     if (!ms_check_broadcast(f, call, a[1].tensor, a[2].tensor))
         return (ms_value){0};
     if (ms_needs_grad(tape, a[1].tensor) || ms_needs_grad(tape, a[2].tensor))
-        return ms_frame_failed(f, call, "tensors without gradients are wanted here");
+        return ms_frame_failed(f, call, "expected tensors without gradients");
     const ms_tensor all[] = {a[0].tensor, a[1].tensor, a[2].tensor};
     const ms_dtype dtype =
         ms_promote((ms_dtype)ms_info(tape, all[1])->dtype, (ms_dtype)ms_info(tape, all[2])->dtype);
@@ -185,7 +184,7 @@ MS_OPERATION(apply_mean)
     if (!ms_given_last(f, call, a[0], a[1]))
         return (ms_value){0};
     if (!ms_given_true(a[2]))
-        return ms_frame_failed(f, call, "keepdim=True is wanted here");
+        return ms_frame_failed(f, call, "expected keepdim=True");
     return ms_value_of_tensor(ms_mean_last(f->model->tape, a[0].tensor));
 }
 
@@ -194,7 +193,7 @@ MS_OPERATION(apply_std)
     if (!ms_given_tensor(f, call, a[0]) || !ms_given_last(f, call, a[0], a[1]))
         return (ms_value){0};
     if (!ms_given_true(a[2]) || a[3].kind != MS_VALUE_NUMBER || ms_given_true(a[3]))
-        return ms_frame_failed(f, call, "keepdim=True and unbiased=False are wanted here");
+        return ms_frame_failed(f, call, "expected keepdim=True and unbiased=False");
     return ms_value_of_tensor(ms_std_last(f->model->tape, a[0].tensor));
 }
 
@@ -221,8 +220,7 @@ MS_OPERATION(apply_topk)
     const ms_dim k = ms_size_of_value(f, a[1]);
     if (a[1].kind != MS_VALUE_NUMBER || k.value == 0 ||
         k.value > shape->dims[shape->rank - 1].value)
-        return ms_frame_failed(f, ms_given(call, 1),
-                               "as many as there are, or fewer, are wanted here");
+        return ms_frame_failed(f, ms_given(call, 1), "expected as many as there are, or fewer");
     ms_topk(f->model->tape, a[0].tensor, k, out);
     return ms_frame_tensors(f, call, 2, out);
 }
@@ -234,8 +232,7 @@ static ms_value clamp_between(ms_frame *f, const ms_text_node *call, const ms_va
     for (int i = 1; i < 3; i++)
         if (ms_elements(ms_given_shape(f, a[i])) != 1 || ms_needs_grad(tape, a[i].tensor))
             return ms_frame_failed(f, call,
-                                   "two tensors of one element, without gradients, are "
-                                   "wanted here");
+                                   "expected two tensors of one element, without gradients");
     return ms_value_of_tensor(ms_clamp_between(tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
@@ -249,7 +246,7 @@ MS_OPERATION(apply_clamp)
     if (a[1].kind == MS_VALUE_TENSOR && a[2].kind == MS_VALUE_TENSOR)
         return clamp_between(f, call, a);
     if (bounds == 0)
-        return ms_frame_failed(f, call, "a bound is wanted here");
+        return ms_frame_failed(f, call, "expected a bound");
     return ms_value_of_tensor(ms_clamp(f->model->tape, a[0].tensor, bounds));
 }
 
@@ -261,7 +258,7 @@ static ms_value power(ms_frame *f, const ms_text_node *call, ms_tensor base, ms_
     if (!ms_check_broadcast(f, call, base, exponent))
         return (ms_value){0};
     if (ms_needs_grad(tape, base) || ms_needs_grad(tape, exponent))
-        return ms_frame_failed(f, call, "tensors without gradients are wanted here");
+        return ms_frame_failed(f, call, "expected tensors without gradients");
     const ms_dtype dtype =
         ms_promote((ms_dtype)ms_info(tape, base)->dtype, (ms_dtype)ms_info(tape, exponent)->dtype);
     const ms_tensor out = ms_elementwise_out(tape, 2, both, dtype);
@@ -277,7 +274,7 @@ MS_OPERATION(apply_pow)
     if (a[1].kind == MS_VALUE_TENSOR)
         return power(f, call, a[0].tensor, a[1].tensor);
     if (a[1].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "a number is wanted here");
+        return ms_frame_failed(f, call, "expected a number");
     return ms_value_of_tensor(ms_pow(f->model->tape, a[0].tensor));
 }
 
@@ -290,7 +287,7 @@ static bool are_batches(ms_frame *f, const ms_text_node *call, ms_value a, ms_va
     if (are_there && x->rank == 3 && y->rank == 3 && x->dims[0].value == y->dims[0].value &&
         x->dims[2].value == y->dims[1].value)
         return true;
-    return ms_check_fail(f, call, b.tensor, "[N, K, L] behind [N, M, K] is wanted");
+    return ms_check_fail(f, call, b.tensor, "expected [N, K, L] behind [N, M, K]");
 }
 
 MS_OPERATION(apply_bmm)
@@ -305,14 +302,14 @@ MS_OPERATION(apply_baddbmm)
     if (!ms_given_tensor(f, call, a[0]) || !are_batches(f, call, a[1], a[2]))
         return (ms_value){0};
     if (ms_needs_grad(f->model->tape, a[0].tensor))
-        return ms_frame_failed(f, call, "a tensor without gradients is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor without gradients");
     return ms_value_of_tensor(ms_baddbmm(f->model->tape, a[0].tensor, a[1].tensor, a[2].tensor));
 }
 
 MS_OPERATION(apply_matmul)
 {
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "two tensors are wanted here");
+        return ms_frame_failed(f, call, "expected two tensors");
     const ms_shape *x = ms_given_shape(f, a[0]), *w = ms_given_shape(f, a[1]);
     if (w->rank == 2 && x->rank > 2 && x->dims[x->rank - 1].value == w->dims[0].value)
         return ms_value_of_tensor(ms_matmul_weight(f->model->tape, a[0].tensor, a[1].tensor));
@@ -333,11 +330,10 @@ MS_OPERATION(apply_linear)
 {
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "two tensors are wanted here");
+        return ms_frame_failed(f, call, "expected two tensors");
     const ms_shape *x = ms_given_shape(f, a[0]), *w = ms_given_shape(f, a[1]);
     if (w->rank != 2 || x->rank == 0 || x->dims[x->rank - 1].value != w->dims[1].value) {
-        (void)ms_check_fail(f, call, a[0].tensor,
-                            "as many elements as the weight reads are wanted");
+        (void)ms_check_fail(f, call, a[0].tensor, "expected as many elements as the weight reads");
         return (ms_value){0};
     }
     for (int i = 1; i < 3; i++) /* the caller's until the call returns: they go behind x */
@@ -354,7 +350,7 @@ MS_OPERATION(apply_embedding)
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR ||
         ms_info(f->model->tape, a[0].tensor)->dtype != MS_DTYPE_I64 ||
         ms_given_shape(f, a[1])->rank != 2)
-        return ms_frame_failed(f, call, "ids and a table of two dimensions are wanted here");
+        return ms_frame_failed(f, call, "expected ids and a table of two dimensions");
     return ms_value_of_tensor(ms_embedding(f->model->tape, a[1].tensor, a[0].tensor));
 }
 
@@ -365,7 +361,7 @@ MS_OPERATION(apply_one_hot)
     if (a[1].kind != MS_VALUE_NUMBER || !(a[1].number >= 1) ||
         ms_info(f->model->tape, a[0].tensor)->dtype != MS_DTYPE_I64 ||
         ms_given_shape(f, a[0])->rank == MS_MAX_RANK)
-        return ms_frame_failed(f, call, "numbers, and how many there may be, are wanted here");
+        return ms_frame_failed(f, call, "expected numbers, and how many there may be");
     return ms_value_of_tensor(ms_one_hot(f->model->tape, a[0].tensor, ms_size_of_value(f, a[1])));
 }
 

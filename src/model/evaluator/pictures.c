@@ -17,9 +17,8 @@ MS_OPERATION(apply_avg_pool2d)
     const ms_shape *shape = ms_given_shape(f, a[0]);
     const uint64_t size = a[1].kind == MS_VALUE_NUMBER ? ms_size_of_value(f, a[1]).value : 0;
     if (shape->rank != 4 || size == 0 || shape->dims[2].value < size || shape->dims[3].value < size)
-        return ms_frame_failed(f, call,
-                               "a picture [B, C, height, width], and how wide the windows "
-                               "are, are wanted here");
+        return ms_frame_failed(
+            f, call, "expected a picture [B, C, height, width], and how wide the windows are");
     const ms_dim rows = ms_dim_number(s, shape->dims[2].value / size);
     const ms_dim columns = ms_dim_number(s, shape->dims[3].value / size);
     return ms_value_of_tensor(ms_avg_pool(f->model->tape, a[0].tensor, rows, columns));
@@ -72,7 +71,7 @@ MS_OPERATION(apply_pooled_tokens)
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
     if (ms_given_shape(f, a[0])->rank != 3)
-        return ms_frame_failed(f, call, "shares [images, patches, tokens] are wanted here");
+        return ms_frame_failed(f, call, "expected shares [images, patches, tokens]");
     return ms_value_of_tensor(ms_pooled_tokens(f->model, a[0].tensor));
 }
 
@@ -95,7 +94,7 @@ MS_OPERATION(apply_unread_where)
 {
     ms_tape *tape = f->model->tape;
     if (a[0].kind != MS_VALUE_TENSOR || a[1].kind != MS_VALUE_TENSOR)
-        return ms_frame_failed(f, call, "a condition and a tensor are wanted here");
+        return ms_frame_failed(f, call, "expected a condition and a tensor");
     if (ms_needs_grad(tape, a[1].tensor))
         ms_save_in_passing(tape, a[0].tensor);
     const ms_tensor_info x = *ms_info(tape, a[1].tensor);

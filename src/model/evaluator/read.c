@@ -136,7 +136,7 @@ static bool read_parameters(merge *m, const ms_text_statement *s, bool has_self,
                             ms_family_function *f)
 {
     if (has_self && (s->target_count == 0 || strcmp(s->targets[0]->text, "self") != 0))
-        return fail(m, s->place, "the first parameter of a module's function is self");
+        return fail(m, s->place, "the first parameter of a module's function must be self");
     for (uint32_t i = has_self; i < s->target_count; i++) {
         f->has_default[f->parameter_count] = s->defaults[i] != NULL;
         if (s->defaults[i] && s->defaults[i]->kind > MS_NODE_NONE)
@@ -152,8 +152,7 @@ static bool set_function(merge *m, ms_family_class *c, const ms_text_statement *
 {
     if (strcmp(s->text, "__init__") == 0)
         return fail(m, s->place,
-                    "a class has its modules as fields, NAME = linear(...), and no "
-                    "__init__");
+                    "a class lists its modules as fields, NAME = linear(...), and has no __init__");
     ms_family_function f = {.name = s->text, .text = s, .owner = c};
     uint32_t place = 0;
     f.is_plain = !has_self || (strcmp(s->text, "forward") != 0 && strcmp(s->text, "stage") != 0 &&
@@ -236,7 +235,7 @@ static bool read_class(merge *m, const ms_text_statement *s)
         for (uint32_t k = 0; k < i && inner->kind == MS_STATEMENT_ASSIGN; k++)
             if (s->body.items[k]->kind == MS_STATEMENT_ASSIGN &&
                 strcmp(s->body.items[k]->targets[0]->text, inner->targets[0]->text) == 0)
-                return fail(m, inner->targets[0], "this field stands in the class twice");
+                return fail(m, inner->targets[0], "this field appears twice in the class");
         if (inner->kind == MS_STATEMENT_ASSIGN && inner->target_count == 1)
             is_read = set_field(m, c, inner->targets[0], inner->value);
         else if (inner->kind == MS_STATEMENT_DEF)
@@ -369,9 +368,7 @@ static bool read_architectures(merge *m, const ms_text_node *table)
                  {"masked_lm", MS_HEAD_MASKED_LM},     {"pretraining", MS_HEAD_PRETRAINING},
                  {"target_lm", MS_HEAD_TARGET_LM}};
     if (table->kind != MS_NODE_TABLE || table->count == 0 || table->count / 2 >= MS_FAMILY_CLASSES)
-        return fail(m, table,
-                    "up to five classes are wanted here, {\"LlamaForCausalLM\": "
-                    "\"causal_lm\"}");
+        return fail(m, table, "expected up to five classes, {\"LlamaForCausalLM\": \"causal_lm\"}");
     memset(m->text->architectures, 0, sizeof m->text->architectures);
     for (uint32_t i = 0; i < table->count; i += 2) {
         const ms_text_node *name = table->items[i], *head = table->items[i + 1];
@@ -417,7 +414,7 @@ static bool read_assignment(merge *m, const ms_text_statement *s)
 {
     const char *name = s->targets[0]->text;
     if (s->target_count > 1)
-        return fail(m, s->targets[1], "only one name can be bound here");
+        return fail(m, s->targets[1], "only one name can be assigned here");
     if (strcmp(name, "architectures") == 0)
         return read_architectures(m, s->value);
     if (strcmp(name, "eager_softmax") == 0) {
@@ -454,7 +451,7 @@ static bool import(merge *m, const ms_text_statement *s)
 {
     ms_family_file *file = ms_arena_array(m->text->arena, ms_family_file, 1);
     if (m->depth == MS_FAMILY_IMPORTS)
-        return fail(m, s->place, "texts import each other too deep");
+        return fail(m, s->place, "the texts import each other too deeply");
     for (uint32_t i = 0; i < m->depth; i++)
         if (strcmp(m->names[i], s->text) == 0)
             return fail(m, s->place, "this text imports itself");
@@ -507,7 +504,8 @@ static bool read_statement(merge *m, ms_text_statement *s)
             return set_function(m, &m->text->root, s, true);
         return set_function(m, &m->text->functions, s, false);
     default:
-        return fail(m, s->place, "a family has imports, classes, functions and NAME = ... here");
+        return fail(m, s->place,
+                    "a family may only have imports, classes, functions and NAME = ... here");
     }
 }
 

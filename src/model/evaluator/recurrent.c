@@ -36,15 +36,13 @@ MS_OPERATION(apply_conv1d)
     ms_tape *tape = f->model->tape;
     for (int i = 0; i < 2; i++)
         if (a[i].kind != MS_VALUE_TENSOR || ms_given_shape(f, a[i])->rank != 3)
-            return ms_frame_failed(f, call,
-                                   "x, [B, C, S], and a weight, [C, 1, K], are wanted here");
+            return ms_frame_failed(f, call, "expected x, [B, C, S], and a weight, [C, 1, K]");
     const ms_dim *x = ms_given_shape(f, a[0])->dims, *w = ms_given_shape(f, a[1])->dims;
     const bool pads = a[3].kind == MS_VALUE_NUMBER && a[3].number > 0;
     if (w[0].value != x[1].value || w[1].value != 1 || a[4].kind != MS_VALUE_NUMBER ||
         ms_size_of_value(f, a[4]).value != x[1].value ||
         (pads && ms_size_of_value(f, a[3]).value != w[2].value - 1)) {
-        (void)ms_check_fail(f, call, a[1].tensor,
-                            "groups=C and a padding of K - 1 or 0 are wanted");
+        (void)ms_check_fail(f, call, a[1].tensor, "expected groups=C and a padding of K - 1 or 0");
         return (ms_value){0};
     }
     return ms_value_of_tensor(
@@ -75,17 +73,17 @@ FITS(fits_delta_rule)
     (void)maker;
     for (int i = 0; i < 3; i++)
         if (!has_sizes(f, a[i], 4, any))
-            return ms_check_fail(f, node, a[i], "[B, S, heads, width] is wanted");
+            return ms_check_fail(f, node, a[i], "expected [B, S, heads, width]");
     const ms_dim *query = ms_info(f->model->tape, a[0])->shape.dims;
     const ms_dim *value = ms_info(f->model->tape, a[2])->shape.dims;
     const uint64_t key[] = {batch, tokens, query[2].value, query[3].value};
     const uint64_t scale[] = {batch, tokens, value[2].value};
     if (!has_sizes(f, a[1], 4, key) || value[2].value % query[2].value != 0)
         return ms_check_fail(f, node, a[1],
-                             "a key as the query, and a multiple of its heads, are wanted");
+                             "expected a key as the query, and a multiple of its heads");
     for (int i = 3; i < 5; i++)
         if (!has_sizes(f, a[i], 3, scale))
-            return ms_check_fail(f, node, a[i], "a number for each head, [B, S, heads], is wanted");
+            return ms_check_fail(f, node, a[i], "expected a number for each head, [B, S, heads]");
     return true;
 }
 
@@ -153,7 +151,7 @@ FITS(fits_inputs)
 {
     const uint64_t any[] = {0, 0, 0};
     if (!has_sizes(f, a[0], 3, any))
-        return ms_check_fail(f, node, a[0], "[B, C, S] is wanted");
+        return ms_check_fail(f, node, a[0], "expected [B, C, S]");
     return fits_state(f, node, maker, a);
 }
 
@@ -204,10 +202,10 @@ FITS(fits_project_step)
     const uint64_t any[] = {0, 0}, batch = f->model->batch.value;
     (void)maker;
     if (!has_sizes(f, a[0], 2, any))
-        return ms_check_fail(f, node, a[0], "a weight, [C, R], is wanted");
+        return ms_check_fail(f, node, a[0], "expected a weight, [C, R]");
     const uint64_t step[] = {batch, 0, ms_info(f->model->tape, a[0])->shape.dims[1].value};
     return has_sizes(f, a[1], 3, step) ||
-           ms_check_fail(f, node, a[1], "what the weight reads, [B, S, R], is wanted");
+           ms_check_fail(f, node, a[1], "expected what the weight reads, [B, S, R]");
 }
 
 static ms_selective_inputs selective_inputs(const ms_tensor *a)
@@ -245,7 +243,7 @@ static bool are_of_channels(ms_frame *f, const ms_text_node *node, const ms_tens
     const uint32_t rank = tokens ? 3 : 2;
     const uint64_t any[] = {0, 0}, batch = f->model->batch.value;
     if (!has_sizes(f, a[2], 2, any))
-        return ms_check_fail(f, node, a[2], "decays, [C, N], are wanted");
+        return ms_check_fail(f, node, a[2], "expected decays, [C, N]");
     const ms_dim *d = ms_info(f->model->tape, a[2])->shape.dims;
     const uint64_t channels[] = {batch, d[0].value, tokens};
     const uint64_t states[] = {batch, tokens ? tokens : d[1].value, d[1].value};
@@ -253,10 +251,10 @@ static bool are_of_channels(ms_frame *f, const ms_text_node *node, const ms_tens
     for (int i = 0; i < 7; i++)
         if (sizes[i] && !has_sizes(f, a[i], rank, sizes[i]))
             return ms_check_fail(f, node, a[i],
-                                 "channels in front of tokens, and states behind them, are wanted");
+                                 "expected channels in front of tokens, and states behind them");
     for (int i = 5; i < 8; i += 2)
         if (!has_sizes(f, a[i], 1, &channels[1]))
-            return ms_check_fail(f, node, a[i], "a number of each channel is wanted");
+            return ms_check_fail(f, node, a[i], "expected a number of each channel");
     return true;
 }
 
@@ -274,7 +272,7 @@ FITS(fits_selective_update)
     const ms_dim *d = ms_info(f->model->tape, a[2])->shape.dims;
     const uint64_t state[] = {f->model->batch.value, d[0].value, d[1].value};
     return has_sizes(f, a[8], 3, state) ||
-           ms_check_fail(f, node, a[8], "a state, [B, C, N], is wanted");
+           ms_check_fail(f, node, a[8], "expected a state, [B, C, N]");
 }
 
 /* Whether step, decay, key, query and both parameters are those of `hidden`, where `first` sizes
@@ -288,14 +286,14 @@ static bool are_of_heads(ms_frame *f, const ms_text_node *node, const ms_tensor 
     step[first] = heads;
     group[first] = group[first + 1] = 0;
     if (!has_sizes(f, a[1], first + 1, step))
-        return ms_check_fail(f, node, a[1], "a step of each head is wanted");
+        return ms_check_fail(f, node, a[1], "expected a step of each head");
     for (int i = 3; i < 5; i++)
         if (!has_sizes(f, a[i], first + 2, group) ||
             heads % ms_info(f->model->tape, a[i])->shape.dims[first].value != 0)
-            return ms_check_fail(f, node, a[i], "groups that divide the heads are wanted");
+            return ms_check_fail(f, node, a[i], "expected groups that divide the heads");
     for (int i = 2; i < 7; i += i == 2 ? 3 : 1)
         if (!has_sizes(f, a[i], 1, &heads))
-            return ms_check_fail(f, node, a[i], "a number of each head is wanted");
+            return ms_check_fail(f, node, a[i], "expected a number of each head");
     return true;
 }
 
@@ -304,9 +302,9 @@ FITS(fits_chunk_scan)
     const uint64_t sizes[] = {f->model->batch.value, f->model->seq.value, 0, 0};
     (void)maker;
     if (!has_sizes(f, a[0], 4, sizes))
-        return ms_check_fail(f, node, a[0], "[B, S, heads, width] is wanted");
+        return ms_check_fail(f, node, a[0], "expected [B, S, heads, width]");
     if (ms_frame_number(f, node->items[7], 0) < 2) {
-        ms_frame_fail(f, node, "chunks of two or more tokens are wanted here");
+        ms_frame_fail(f, node, "expected chunks of two or more tokens");
         return false;
     }
     return are_of_heads(f, node, a, 2);
@@ -317,12 +315,12 @@ FITS(fits_chunk_update)
     const uint64_t sizes[] = {f->model->batch.value, 0, 0};
     (void)maker;
     if (!has_sizes(f, a[0], 3, sizes))
-        return ms_check_fail(f, node, a[0], "[B, heads, width] is wanted");
+        return ms_check_fail(f, node, a[0], "expected [B, heads, width]");
     const ms_dim *d = ms_info(f->model->tape, a[0])->shape.dims;
     const uint64_t state[] = {d[0].value, d[1].value, d[2].value, 0};
     return has_sizes(f, a[7], 4, state)
                ? are_of_heads(f, node, a, 1)
-               : ms_check_fail(f, node, a[7], "a state, [B, heads, width, N], is wanted");
+               : ms_check_fail(f, node, a[7], "expected a state, [B, heads, width, N]");
 }
 
 #define SCANS "hidden step decay key query direct step_bias "

@@ -33,7 +33,7 @@ static bool is_made(ms_resolver *r, ms_text_node *node)
     ms_family_function *callee =
         is_call ? ms_class_find(&r->text->functions, node->items[0]->text) : NULL;
     if (!callee)
-        ms_family_fail(r->reading, node, "a call of a function of the text is wanted here");
+        ms_family_fail(r->reading, node, "expected a call of a function of the text");
     return callee && resolve_function(r, node, callee) != MS_TYPE_WRONG;
 }
 
@@ -47,15 +47,15 @@ static bool is_typed(ms_resolver *r, ms_text_node *node, char type)
     if (found == MS_TYPE_WRONG)
         return false;
     if (type == 'c' && (node->kind != MS_NODE_NUMBER || node->number > 3))
-        ms_family_fail(r->reading, node, "a dimension from 0 to 3 is wanted here");
+        ms_family_fail(r->reading, node, "expected a dimension from 0 to 3");
     else if (type == 'l' && node->kind != MS_NODE_LOCAL)
-        ms_family_fail(r->reading, node, "a local name is wanted here");
+        ms_family_fail(r->reading, node, "expected a local name");
     else if (type == 't' && (found == MS_TYPE_NUMBER || found == MS_TYPE_MODULE))
-        ms_family_fail(r->reading, node, "a tensor is wanted here");
+        ms_family_fail(r->reading, node, "expected a tensor");
     else if ((type == 'd' || type == 'n') && found != MS_TYPE_NUMBER && found != MS_TYPE_ANY)
-        ms_family_fail(r->reading, node, "a number is wanted here");
+        ms_family_fail(r->reading, node, "expected a number");
     else if ((type == 'd' || type == 'n') && found == MS_TYPE_ANY && !r->function)
-        ms_family_fail(r->reading, node, "a number of the config is wanted here");
+        ms_family_fail(r->reading, node, "expected a number of the config");
     return r->reading->status == MS_OK;
 }
 
@@ -111,8 +111,8 @@ bool ms_resolve_arguments(ms_resolver *r, ms_text_node *node, const ms_primitive
             place = rest;
         const char type = place < 0 ? '\0' : type_at(row->types, (uint32_t)place, &is_optional);
         if (!type || (ordered[place] && place != rest)) {
-            ms_family_fail(r->reading, item, "%s takes no such argument: it has (%s)", row->name,
-                           row->parameters);
+            ms_family_fail(r->reading, item, "%s takes no such argument: its arguments are (%s)",
+                           row->name, row->parameters);
             return false;
         }
         if (!is_typed(r, item, type))
@@ -124,8 +124,8 @@ bool ms_resolve_arguments(ms_resolver *r, ms_text_node *node, const ms_primitive
     }
     for (; type_at(row->types, count, &is_optional) != '\0'; count++)
         if (!ordered[count] && !is_optional) {
-            ms_family_fail(r->reading, node, "%s lacks an argument: it has (%s)", row->name,
-                           row->parameters);
+            ms_family_fail(r->reading, node, "%s lacks an argument: its arguments are (%s)",
+                           row->name, row->parameters);
             return false;
         }
     node->items = ms_arena_array(r->reading->arena, ms_text_node *, count + 1);
@@ -147,7 +147,7 @@ static ms_family_type check_results(ms_resolver *r, const ms_text_node *node, ui
         return MS_TYPE_TENSOR;
     if (wanted == 1 || results == MS_RESULTS_WANTED)
         return MS_TYPE_ANY; /* a tuple of them */
-    ms_family_fail(r->reading, node, "this has %u result%s, and %u are bound", results,
+    ms_family_fail(r->reading, node, "this has %u result%s, but %u are assigned", results,
                    results == 1 ? "" : "s", wanted);
     return MS_TYPE_WRONG;
 }
@@ -191,7 +191,8 @@ static bool place_arguments(ms_resolver *r, ms_text_node *node, const ms_family_
         is_given[place] = true;
         places[i] = (uint8_t)place;
         if (item->kind == MS_NODE_STAR) {
-            ms_family_fail(r->reading, item, "arguments of the text's functions stand one by one");
+            ms_family_fail(r->reading, item,
+                           "arguments of the text's own functions must be given one by one");
             return false;
         }
         if (!is_typed(r, item, 'v'))
@@ -418,7 +419,7 @@ static ms_family_type resolve_table(ms_resolver *r, ms_text_node *node)
     for (uint32_t i = 0; i + 1 < node->count; i += 2) {
         ms_text_node *value = node->items[i + 1];
         if (node->items[i]->kind != MS_NODE_STRING) {
-            ms_family_fail(r->reading, node->items[i], "a text is wanted here");
+            ms_family_fail(r->reading, node->items[i], "expected a text");
             return MS_TYPE_WRONG;
         }
         if (!is_typed(r, value, 'v'))
@@ -501,7 +502,7 @@ static ms_family_type resolve_attribute(ms_resolver *r, ms_text_node *node)
             return MS_TYPE_ANY;
         }
     if (!r->function || is_torch || ms_resolve(r, of, 1) == MS_TYPE_WRONG) {
-        ms_family_fail(r->reading, node, "only self and the module of a loop have members here");
+        ms_family_fail(r->reading, node, "only self and a loop's module have members here");
         return MS_TYPE_WRONG;
     }
     node->kind = MS_NODE_ATTRIBUTE;
@@ -543,7 +544,7 @@ static ms_family_type resolve_operator(ms_resolver *r, ms_text_node *node)
     if ((node->kind == MS_NODE_IS || node->kind == MS_NODE_IS_NOT) && types[0] == MS_TYPE_NUMBER &&
         types[1] == MS_TYPE_NONE)
         return MS_TYPE_NUMBER;
-    ms_family_fail(r->reading, node, "numbers and truths of the config are wanted here");
+    ms_family_fail(r->reading, node, "expected numbers and booleans of the config");
     return MS_TYPE_WRONG;
 }
 
@@ -560,7 +561,7 @@ static ms_family_type resolve_choice(ms_resolver *r, ms_text_node *node, uint32_
         return first;
     if (r->function)
         return MS_TYPE_ANY;
-    ms_family_fail(r->reading, node, "numbers and truths of the config are wanted here");
+    ms_family_fail(r->reading, node, "expected numbers and booleans of the config");
     return MS_TYPE_WRONG;
 }
 
@@ -656,6 +657,6 @@ bool ms_resolve_number(ms_resolver *r, ms_text_node *node)
 {
     const ms_family_type type = ms_resolve(r, node, 1);
     if (type != MS_TYPE_NUMBER && type != MS_TYPE_WRONG)
-        ms_family_fail(r->reading, node, "a number or a truth is wanted here");
+        ms_family_fail(r->reading, node, "expected a number or a boolean");
     return type == MS_TYPE_NUMBER;
 }

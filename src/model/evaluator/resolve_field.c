@@ -79,8 +79,8 @@ static bool resolve_list(ms_resolver *r, ms_text_node *node)
          klass->role == MS_ROLE_NONE || range->items[1]->kind == MS_NODE_FACT);
     if (!is_counted)
         ms_family_fail(r->reading, range,
-                       "a list of modules is one of the layers: "
-                       "range(num_hidden_layers) is wanted here, or layers of a tower");
+                       "a list of modules is a list of layers: expected range(num_hidden_layers) "
+                       "or the layers of a tower");
     else if (!klass)
         ms_family_fail(r->reading, node->items[0], "a layer is a module of a class of the text");
     return r->reading->status == MS_OK;

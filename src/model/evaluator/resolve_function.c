@@ -22,7 +22,7 @@ static bool add_slot(ms_resolver *r, const ms_text_node *node, const char *name)
         if (strcmp(r->names[i], name) == 0)
             return true;
     if (f->slot_count == MS_FAMILY_SLOTS) {
-        ms_family_fail(r->reading, node, "a function has no more than %d local names",
+        ms_family_fail(r->reading, node, "a function may have at most %d local names",
                        MS_FAMILY_SLOTS);
         return false;
     }
@@ -152,12 +152,12 @@ static bool resolve_for_layers(ms_resolver *r, ms_text_statement *s, const ms_te
     const bool is_counted = is_enumerate(s->value);
     const ms_text_node *name = s->targets[s->target_count - 1];
     if (r->loop) {
-        ms_family_fail(r->reading, s->place, "a loop over layers within such a loop is not read");
+        ms_family_fail(r->reading, s->place,
+                       "a loop over layers inside a loop over layers is not supported");
         return false;
     }
     if (s->target_count != (is_counted ? 2 : 1)) {
-        ms_family_fail(r->reading, name, "%s wanted here",
-                       is_counted ? "two names are" : "one name is");
+        ms_family_fail(r->reading, name, "expected %s", is_counted ? "two names" : "one name");
         return false;
     }
     if (is_argument(r->function, name->text)) {
@@ -201,9 +201,9 @@ static bool resolve_with(ms_resolver *r, const ms_text_statement *s)
              last->kind == MS_NODE_TRUTH && last->number < 1)
         s->value->index = MS_WITH_NO_AUTOCAST;
     else
-        ms_family_fail(r->reading, s->value,
-                       "with torch.no_grad() and with torch.autocast(..., enabled=False) are "
-                       "what is read here");
+        ms_family_fail(
+            r->reading, s->value,
+            "only with torch.no_grad() and with torch.autocast(..., enabled=False) are supported");
     return r->reading->status == MS_OK && resolve_block(r, &s->body);
 }
 
@@ -229,7 +229,7 @@ static bool resolve_statement(ms_resolver *r, ms_text_statement *s)
     case MS_STATEMENT_DELETE:
         for (uint32_t i = 0; i < s->target_count; i++)
             if (!resolve_value(r, s->targets[i], 1) || s->targets[i]->kind != MS_NODE_LOCAL) {
-                ms_family_fail(r->reading, s->targets[i], "a local name is wanted here");
+                ms_family_fail(r->reading, s->targets[i], "expected a local name");
                 return false;
             }
         return true;
@@ -243,7 +243,7 @@ static bool resolve_statement(ms_resolver *r, ms_text_statement *s)
     case MS_STATEMENT_IMPORT:
         break;
     }
-    ms_family_fail(r->reading, s->place, "this statement has no place in a function");
+    ms_family_fail(r->reading, s->place, "this statement is not allowed in a function");
     return false;
 }
 

@@ -130,7 +130,7 @@ static void fail_head(ms_family_reading *reading, const ms_family_text *text,
     const ms_text_node *outer = path->kind == MS_NODE_MEMBER ? at_path(text, path->items[0]) : NULL;
     const ms_family_class *in = outer && outer->kind == MS_NODE_CLASS ? outer->klass : NULL;
     if (!in || ms_class_field(in, path->text) < MS_FAMILY_FIELDS) {
-        ms_family_fail(reading, path, "the head stands behind the model, and names its embedding");
+        ms_family_fail(reading, path, "the head must follow the model and name its embedding");
         return;
     }
     ms_nearest near = ms_nearest_to(path->text);

@@ -66,7 +66,7 @@ ms_value ms_row_call(ms_frame *f, const ms_text_node *node)
         return apply(f, node);
     ms_results results = {.count = node->primitive->results};
     if (results.count == MS_RESULTS_WANTED) {
-        ms_frame_fail(f, node, "as many names as results are wanted on the left");
+        ms_frame_fail(f, node, "expected as many names on the left as there are results");
         return (ms_value){0};
     }
     run(f, node, &results);
@@ -93,7 +93,7 @@ void ms_frame_values(ms_frame *f, const ms_text_node *node, uint32_t count, ms_v
     if (ms_idle(f->model->tape))
         return;
     if (keeper->kind != MS_VALUE_LIST || keeper->items->count != count)
-        ms_frame_fail(f, node, "this has %u value%s, and %u are bound",
+        ms_frame_fail(f, node, "this has %u value%s, but %u are assigned",
                       keeper->kind == MS_VALUE_LIST ? keeper->items->count : 1,
                       keeper->kind == MS_VALUE_LIST && keeper->items->count != 1 ? "s" : "", count);
     else

@@ -61,7 +61,7 @@ static bool take_sizes(ms_frame *f, const ms_text_node *at, const ms_shape *from
         const ms_value size = value.kind == MS_VALUE_LIST ? value.items->values[i] : value;
         if (size.kind != MS_VALUE_NUMBER || size.number < -1 ||
             (size.number < 0 && free_place < MS_MAX_RANK)) {
-            ms_frame_fail(f, at, "sizes are wanted here, one of which may be -1");
+            ms_frame_fail(f, at, "expected sizes, of which one may be -1");
             return false;
         }
         if (size.number < 0) {
@@ -72,7 +72,7 @@ static bool take_sizes(ms_frame *f, const ms_text_node *at, const ms_shape *from
         known *= to->dims[i].value;
     }
     if (count > MS_MAX_RANK) {
-        ms_frame_fail(f, at, "a tensor has no more than %d dimensions", MS_MAX_RANK);
+        ms_frame_fail(f, at, "a tensor may have at most %d dimensions", MS_MAX_RANK);
         return false;
     }
     if (free_place < MS_MAX_RANK)
@@ -88,12 +88,12 @@ static ms_value shaped(ms_frame *f, const ms_text_node *call, const ms_value *a,
         !take_sizes(f, ms_given(call, 1), ms_given_shape(f, a[0]), a[1], &to))
         return (ms_value){0};
     if (ms_elements(&to) != ms_elements(ms_given_shape(f, a[0]))) {
-        (void)ms_check_fail(f, call, a[0].tensor, "a tensor of as many elements is wanted");
+        (void)ms_check_fail(f, call, a[0].tensor, "expected a tensor of as many elements");
         return (ms_value){0};
     }
     if (!may_copy && !ms_view_strides(ms_info(f->model->tape, a[0].tensor), &to, strides)) {
         (void)ms_check_fail(f, call, a[0].tensor,
-                            "a tensor that can be seen so without a copy is wanted");
+                            "expected a tensor that can be viewed like this without a copy");
         return (ms_value){0};
     }
     return ms_value_of_tensor(ms_reshape(f->model->tape, a[0].tensor, to));
@@ -138,14 +138,14 @@ MS_OPERATION(apply_expand)
     const ms_shape from = *ms_given_shape(f, a[0]);
     const uint32_t count = a[1].kind == MS_VALUE_LIST ? a[1].items->count : 1;
     if (count < from.rank || count > MS_MAX_RANK)
-        return ms_frame_failed(f, ms_given(call, 1), "a size for each dimension is wanted here");
+        return ms_frame_failed(f, ms_given(call, 1), "expected a size for each dimension");
     to = (ms_shape){.rank = count};
     for (uint32_t i = 0; i < count; i++) {
         const ms_value size = a[1].kind == MS_VALUE_LIST ? a[1].items->values[i] : a[1];
         const bool has_old = i + from.rank >= count;
         const ms_dim old = has_old ? from.dims[i + from.rank - count] : (ms_dim){.value = 1};
         if (size.kind != MS_VALUE_NUMBER || (size.number < 0 && !has_old))
-            return ms_frame_failed(f, ms_given(call, 1), "sizes are wanted here");
+            return ms_frame_failed(f, ms_given(call, 1), "expected sizes");
         to.dims[i] = size.number < 0 ? old : ms_size_of_value(f, size);
         if (old.value != 1 && old.value != to.dims[i].value)
             return ms_frame_failed(f, ms_given(call, 1), "only dimensions of 1 can be expanded");
@@ -172,14 +172,14 @@ MS_OPERATION(apply_permute)
         return (ms_value){0};
     const uint32_t rank = ms_given_shape(f, a[0])->rank;
     if (a[1].kind != MS_VALUE_LIST || a[1].items->count != rank)
-        return ms_frame_failed(f, call, "a place for each dimension is wanted here");
+        return ms_frame_failed(f, call, "expected a place for each dimension");
     for (uint32_t i = 0; i < rank; i++) {
         if (!ms_given_dim(f, call, a[1].items->values[i], rank, &order[i]))
             return (ms_value){0};
         seen |= UINT32_C(1) << order[i];
     }
     if (seen + 1 != UINT32_C(1) << rank)
-        return ms_frame_failed(f, call, "each dimension is wanted once here");
+        return ms_frame_failed(f, call, "expected each dimension once");
     return ms_value_of_tensor(ms_permute(f->model->tape, a[0].tensor, order));
 }
 
@@ -229,7 +229,7 @@ MS_OPERATION(apply_view_as_complex)
     const bool fits = x->dtype == MS_DTYPE_F32 && x->shape.rank > 1 &&
                       x->shape.dims[last].value == 2 && x->strides[last] == 1;
     if (!fits) {
-        (void)ms_check_fail(f, call, a[0].tensor, "pairs of fp32 side by side are wanted");
+        (void)ms_check_fail(f, call, a[0].tensor, "expected pairs of fp32 side by side");
         return (ms_value){0};
     }
     return ms_value_of_tensor(ms_view_as_complex(f->model->tape, a[0].tensor));
@@ -241,7 +241,7 @@ MS_OPERATION(apply_view_as_real)
         return (ms_value){0};
     const ms_tensor_info *x = ms_info(f->model->tape, a[0].tensor);
     if (x->dtype != MS_DTYPE_C64 || x->shape.rank == MS_MAX_RANK)
-        return ms_frame_failed(f, call, "a tensor of complex numbers is wanted here");
+        return ms_frame_failed(f, call, "expected a tensor of complex numbers");
     return ms_value_of_tensor(ms_view_as_real(f->model->tape, a[0].tensor));
 }
 
@@ -255,15 +255,15 @@ static ms_value split_into(ms_frame *f, const ms_text_node *call, ms_tensor x, u
     ms_dim lengths[MOST_TENSORS];
     uint64_t sum = 0;
     if (sizes->count == 0 || sizes->count > MOST_TENSORS)
-        return ms_frame_failed(f, call, "sizes of the parts are wanted here");
+        return ms_frame_failed(f, call, "expected sizes of the parts");
     for (uint32_t i = 0; i < sizes->count; i++) {
         if (sizes->values[i].kind != MS_VALUE_NUMBER)
-            return ms_frame_failed(f, call, "sizes of the parts are wanted here");
+            return ms_frame_failed(f, call, "expected sizes of the parts");
         lengths[i] = ms_size_of_value(f, sizes->values[i]);
         sum += lengths[i].value;
     }
     if (sum != ms_info(f->model->tape, x)->shape.dims[dim].value) {
-        (void)ms_check_fail(f, call, x, "parts that are the whole are wanted");
+        (void)ms_check_fail(f, call, x, "expected parts that make up the whole");
         return (ms_value){0};
     }
     ms_split_sizes(f->model->tape, x, dim, sizes->count, lengths, parts);
@@ -277,7 +277,7 @@ static ms_value split_equal(ms_frame *f, const ms_text_node *call, ms_tensor x, 
     ms_tensor parts[MOST_TENSORS] = {0};
     const uint64_t whole = ms_info(f->model->tape, x)->shape.dims[dim].value;
     if (part.value == 0 || whole % part.value != 0 || whole / part.value > MOST_TENSORS) {
-        (void)ms_check_fail(f, call, x, "up to 64 equal parts of the whole are wanted");
+        (void)ms_check_fail(f, call, x, "expected up to 64 equal parts of the whole");
         return (ms_value){0};
     }
     ms_split(f->model->tape, x, dim, part, (uint32_t)(whole / part.value), parts);
@@ -295,7 +295,7 @@ MS_OPERATION(apply_split)
     if (a[1].kind == MS_VALUE_LIST)
         return split_into(f, call, a[0].tensor, dim, a[1].items);
     if (a[1].kind != MS_VALUE_NUMBER)
-        return ms_frame_failed(f, call, "the size of a part, or of each, is wanted here");
+        return ms_frame_failed(f, call, "expected the size of a part, or of each");
     return split_equal(f, call, a[0].tensor, dim, ms_size_of_value(f, a[1]));
 }
 
@@ -310,7 +310,7 @@ MS_OPERATION(apply_chunk)
         return (ms_value){0};
     const ms_dim whole = ms_given_shape(f, a[0])->dims[dim];
     if (count == 0 || whole.value % count != 0)
-        return ms_frame_failed(f, call, "chunks of equal size are wanted here");
+        return ms_frame_failed(f, call, "expected chunks of equal size");
     ms_symbols *s = &f->model->tape->trace->symbols;
     const ms_dim part = count == 2 ? ms_dim_half(s, whole) : ms_dim_number(s, whole.value / count);
     return split_equal(f, call, a[0].tensor, dim, count == 1 ? whole : part);
@@ -326,7 +326,7 @@ MS_OPERATION(apply_unbind)
         return (ms_value){0};
     const uint64_t count = ms_given_shape(f, a[0])->dims[dim].value;
     if (count == 0 || count > MOST_TENSORS)
-        return ms_frame_failed(f, call, "up to 64 parts are wanted here");
+        return ms_frame_failed(f, call, "expected up to 64 parts");
     ms_unbind(f->model->tape, a[0].tensor, dim, (uint32_t)count, parts);
     return ms_frame_tensors(f, call, (uint32_t)count, parts);
 }
@@ -344,8 +344,7 @@ static bool take_tensors(ms_frame *f, const ms_text_node *call, ms_value list, u
         tensors[i] = list.items->values[i].tensor;
     }
     if (!has_tensors)
-        ms_frame_fail(f, ms_given(call, 0), "a list of up to %d tensors is wanted here",
-                      MOST_TENSORS);
+        ms_frame_fail(f, ms_given(call, 0), "expected a list of up to %d tensors", MOST_TENSORS);
     return has_tensors;
 }
 
@@ -363,7 +362,7 @@ static bool are_alike(ms_frame *f, const ms_text_node *call, uint32_t count,
         for (uint32_t d = 0; d < first.shape.rank && is_alike; d++)
             is_alike = d == but || info->shape.dims[d].value == first.shape.dims[d].value;
         if (!is_alike)
-            return ms_check_fail(f, call, tensors[i], "tensors of one shape and type are wanted");
+            return ms_check_fail(f, call, tensors[i], "expected tensors of one shape and type");
     }
     return true;
 }
@@ -413,7 +412,7 @@ MS_OPERATION(apply_repeat_interleave)
     if (!ms_given_tensor(f, call, a[0]))
         return (ms_value){0};
     if (a[1].kind != MS_VALUE_NUMBER || !a[2].kind)
-        return ms_frame_failed(f, call, "a number of times and a dimension are wanted here");
+        return ms_frame_failed(f, call, "expected a number of times and a dimension");
     if (!ms_given_dim(f, call, a[2], ms_given_shape(f, a[0])->rank, &dim))
         return (ms_value){0};
     return ms_value_of_tensor(

@@ -24,7 +24,7 @@ ms_status ms_clip_place_image(const ms_model_config *config, const uint64_t side
                        vision->patch_size, vision->image_size);
     if (vision->feature_layer == 0)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "transformers takes a vision_feature_layer of 0 for none and stops: count "
+                       "transformers takes a vision_feature_layer of 0 for none and fails: count "
                        "from the end");
     *grid = (ms_image_grid){
         .rows = side, .columns = side, .tokens = side * side + (vision->keeps_class ? 1 : 0)};

@@ -25,8 +25,8 @@ ms_status ms_gemma3_place_image(const ms_model_config *config, const uint64_t si
                        vision->num_heads, vision->hidden_size);
     if (vision->has_head)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "images with a pooling head of the tower are not predicted: "
-                       "vision_use_head must be false");
+                       "images are not predicted if the tower has a pooling head: vision_use_head "
+                       "must be false");
     if (side == 0 || side * side != vision->tokens || patches < side ||
         patches / (patches / side) != side)
         return ms_fail(err, MS_ERR_CONFIG,

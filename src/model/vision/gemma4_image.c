@@ -15,13 +15,14 @@ static ms_status check_tower(const ms_vision_config *vision, ms_error *err)
                        "the tower's %" PRIu64 " key heads do not divide its %" PRIu64 " heads",
                        vision->num_kv_heads, vision->num_heads);
     if (vision->head_dim % 4 != 0)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "the tower's heads are %" PRIu64
-                       " wide, no multiple of 4, so that it cannot turn them",
-                       vision->head_dim);
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "the tower's heads are %" PRIu64
+            " wide, which is not a multiple of 4, so it cannot apply rotary embeddings to them",
+            vision->head_dim);
     if (vision->pool_size == 1)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "images without pooling are not predicted: pooling_kernel_size is 1");
+                       "images without pooling are not predicted, but pooling_kernel_size is 1");
     if (vision->dropout > 0)
         return ms_fail(err, MS_ERR_CONFIG,
                        "images with dropout in the tower's attention are not predicted");

@@ -90,19 +90,19 @@ static const text_case cases[] = {
     {HEAD "class peft:\n    lora = [\"self_attn.q_proj\"]\n    usual_lora = \"x\"\n", 0, 0, ""},
     {HEAD "def twice(x):\n    return x + x\n", 4, 1, "nothing calls the function 'twice'"},
     /* words */
-    {"a = \"x\n", 1, 5, "no end"},
+    {"a = \"x\n", 1, 5, "not closed"},
     {"a = \"x\\n\"\n", 1, 5, "backslash"},
     {"a = $\n", 1, 5, "no meaning"},
-    {"a = 1.2.3\n", 1, 5, "not a number"},
+    {"a = 1.2.3\n", 1, 5, "number is not supported"},
     {"\ta = 1\n", 1, 1, "a tab"},
-    {"  a = 1\n", 1, 3, "should not be"},
-    {"class A:\n    pass\n  b = 1\n", 3, 3, "as no line above"},
+    {"  a = 1\n", 1, 3, "must not be indented"},
+    {"class A:\n    pass\n  b = 1\n", 3, 3, "matches no line above"},
     /* statements */
     {"class A\n    pass\n", 1, 8, "':' is missing"},
     {"class A:\nb = 1\n", 2, 1, "indented block"},
-    {"class A: pass\n", 1, 10, "on the next one"},
-    {"while True:\n    pass\n", 1, 1, "'while' is not a part"},
-    {"a = 1 2\n", 1, 7, "should end here"},
+    {"class A: pass\n", 1, 10, "on the next line"},
+    {"while True:\n    pass\n", 1, 1, "'while' is not part"},
+    {"a = 1 2\n", 1, 7, "must end here"},
     {"a, 2 = b\n", 1, 4, "only names"},
     {"from decoder import x\n", 1, 21, "'*' is missing"},
     {"from nosuch import *\n", 1, 6, "no family of this name"},
@@ -111,12 +111,12 @@ static const text_case cases[] = {
     {"a = 1 if 2\n", 1, 11, "'else' is missing"},
     {"class A(nosuch):\n    pass\n", 1, 9, "no class above"},
     {"class A:\n    a.b = 1\n", 2, 7, "only names"},
-    {"class A:\n    def f(x):\n        return x\n", 2, 5, "is self"},
+    {"class A:\n    def f(x):\n        return x\n", 2, 5, "must be self"},
     {"class A:\n    def forward(self, x):\n        y = x\n", 2, 5, "return statement is missing"},
     {"class A:\n    def f(self, x=y):\n        return x\n", 2, 19, "is None, a number or a text"},
     {"x = a[1:2:3:4]\n", 1, 12, "']' is missing"},
     {"class A:\n    def f(self, x):\n        x.a += 1\n", 3, 11, "only names"},
-    {"\"\"\"a\nb", 1, 1, "no end"},
+    {"\"\"\"a\nb", 1, 1, "not closed"},
     {"a = x not y\n", 1, 11, "'in' is missing"},
     /* what a family has */
     {"model_type = \"t\"\n", 1, 1, "architectures = {...} is missing"},
@@ -127,7 +127,7 @@ static const text_case cases[] = {
      "the key vocab_size is missing"},
     /* keys */
     {HEAD "class config(config):\n    a = cuont(1)\n", 5, 9, "did you mean 'count'"},
-    {HEAD "class config(config):\n    a = count()\n", 5, 9, "what the key is"},
+    {HEAD "class config(config):\n    a = count()\n", 5, 9, "that an absent key has"},
     {HEAD "class config(config):\n    hidden_size = flag(True)\n", 5, 5, "another kind"},
     {HEAD "class config(config):\n    a = count(1, required=1)\n", 5, 27, "required=True"},
     {HEAD "class config(config):\n    a = count(1, text=2)\n", 5, 23, "text=True"},
@@ -137,11 +137,11 @@ static const text_case cases[] = {
     {HEAD "logits_type = \"bf16\"\n", 4, 15, "\"fp32\" for logits_type"},
     {HEAD "class config(config):\n    a = derived(3, 4)\n", 5, 9, "NAME = derived(EXPRESSION"},
     {HEAD "class config(config):\n    a = derived(nosuch)\n", 5, 17, "not known"},
-    {HEAD "class config(config):\n    a = count(1, mixer=\"b\")\n", 5, 24, "layer_types() has"},
-    {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "is wanted here"},
+    {HEAD "class config(config):\n    a = count(1, mixer=\"b\")\n", 5, 24, "layer_types() takes"},
+    {HEAD "class config(config):\n    a = count(nosuch)\n", 5, 15, "expected "},
     {HEAD "class config(config):\n    a = flag(1)\n", 5, 14, "True or False"},
     {HEAD "class config(config):\n    a = fraction(2)\n", 5, 18, "from 0 to 1"},
-    {HEAD "class config(config):\n    a = sides(3)\n", 5, 5, "two names are wanted"},
+    {HEAD "class config(config):\n    a = sides(3)\n", 5, 5, "expected two names"},
     {HEAD "class config(config):\n    a, b = count(3)\n", 5, 8, "one name"},
     {HEAD "class config(config):\n    a, b = sides(True)\n", 5, 18, "a number of pixels"},
     {HEAD "class config(config):\n    a = integer(True)\n", 5, 17, "a whole number"},
@@ -204,13 +204,13 @@ static const text_case cases[] = {
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return y\n", 6, 16, "not known"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        a, b = self.up_proj(x)\n"
           "        return a\n",
-     6, 21, "1 result, and 2 are bound"},
+     6, 21, "1 result, but 2 are assigned"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return self.up_proj(x, x)\n", 6, 21,
      "takes 1 tensor"},
     {HEAD "class Layer(Layer):\n    def forward(self, x):\n        y, w = self.self_attn(x)\n"
           "        return x\n",
      6, 21, "'attention_mask' is missing"},
-    {HEAD "lm_head = head(model.norm)\n", 4, 22, "names its embedding"},
+    {HEAD "lm_head = head(model.norm)\n", 4, 22, "name its embedding"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return self.act(x)\n", 6, 21,
      "Mlp has no member 'act'"},
     {HEAD "class Mlp(Mlp):\n    def forward(self, x):\n        return x.veiw(1)\n", 6, 18,
@@ -281,12 +281,12 @@ static void check_deep(const char *start, const char *part, size_t count, const 
 static void test_limits(void **state)
 {
     (void)state;
-    check_deep("a = ", "(", 5000, "nested too deep");
-    check_deep("a = 1", " + 1", 5000, "nested too deep");
-    check_deep("a = ", "-", 5000, "nested too deep");
-    check_deep("a = ", "not ", 5000, "nested too deep");
-    check_deep("a = b", ".c", 5000, "nested too deep");
-    check_deep("a = b", "()", 5000, "nested too deep");
+    check_deep("a = ", "(", 5000, "nested too deeply");
+    check_deep("a = 1", " + 1", 5000, "nested too deeply");
+    check_deep("a = ", "-", 5000, "nested too deeply");
+    check_deep("a = ", "not ", 5000, "nested too deeply");
+    check_deep("a = b", ".c", 5000, "nested too deeply");
+    check_deep("a = b", "()", 5000, "nested too deeply");
     check_deep("a = [", "1, ", 70000, "too long");
     check_deep("", "#23456789\n", 110000, "larger than");
 }
@@ -470,7 +470,7 @@ static void test_keys(void **state)
                      MS_OK);
     assert_int_equal(model.mlp_width, 120);
     assert_int_equal(read_config(arena, negative, "", &model, &wrong), MS_ERR_CONFIG);
-    assert_non_null(strstr(wrong.text, "this is no size"));
+    assert_non_null(strstr(wrong.text, "this is not a size"));
     assert_int_equal(read_config(arena, mixers, ", \"full\": [0]", &model, &none), MS_OK);
     assert_int_equal(model.layer_kinds[0], 0);
     assert_int_equal(model.layer_kinds[1], MS_LAYER_TOKEN_MIXER);

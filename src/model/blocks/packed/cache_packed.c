@@ -15,8 +15,8 @@ ms_status ms_cache_packed_check(const ms_model *model, const ms_cache_packing *p
     for (uint64_t i = 0; i < c->num_layers; i++)
         if (c->sliding_window > 0 && ms_layer_slides(c, i))
             return ms_fail(err, MS_ERR_CONFIG,
-                           "model type %s: transformers 5.23 refuses a quantised cache where "
-                           "layers have a window",
+                           "model type %s: transformers 5.23 refuses a quantised cache for layers "
+                           "with a window",
                            c->model_type);
     bool divides =
         p->kind != MS_CACHE_QUANTO || (c->num_kv_heads * ms_key_dim(c) % p->group == 0 &&

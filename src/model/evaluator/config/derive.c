@@ -76,7 +76,8 @@ static bool resolve_block(ms_resolver *r, const ms_text_block *block)
         else if (s->kind == MS_STATEMENT_ASSIGN && s->target_count == 1)
             is_resolved = resolve_setting(r, s);
         else if (!is_resolved)
-            ms_family_fail(r->reading, s->place, "derive() has lines KEY = ..., if and assert");
+            ms_family_fail(r->reading, s->place,
+                           "derive() may only have lines KEY = ..., if and assert");
         if (!is_resolved)
             return false;
     }
@@ -203,7 +204,7 @@ static ms_status set_sizes(ms_model_config *config, const ms_family_text *text, 
         const ms_family_key *key = &text->derived[i];
         const double size = key->value ? ms_family_number(&facts, key->value) : 0;
         if (key->value && !(size >= 0 && size <= MS_FAMILY_MOST_SIZE))
-            return ms_fail(err, MS_ERR_CONFIG, "%s: this is no size", key->name);
+            return ms_fail(err, MS_ERR_CONFIG, "%s: this is not a size", key->name);
         if (key->value)
             set(config, &key->row, size);
     }

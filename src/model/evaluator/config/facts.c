@@ -244,7 +244,7 @@ static bool read_word(ms_family_reading *r, const ms_text_node *node, const word
 {
     char hint[160], known[320];
     if (node->kind != MS_NODE_STRING)
-        return fail(r, node, "a word in quotes is wanted here");
+        return fail(r, node, "expected a word in quotes");
     ms_nearest near = ms_nearest_to(node->text);
     for (const word *w = words; w->name; w++) {
         if (strcmp(w->name, node->text) == 0) {
@@ -263,7 +263,7 @@ static bool is_list(ms_family_reading *r, const ms_text_node *node, uint32_t mos
 {
     if (node->kind == MS_NODE_LIST && node->count <= most)
         return true;
-    ms_family_fail(r, node, "a list of up to %u texts is wanted here", most);
+    ms_family_fail(r, node, "expected a list of up to %u texts", most);
     return false;
 }
 
@@ -274,7 +274,7 @@ static bool read_texts(ms_family_reading *r, const ms_text_node *node, uint32_t 
         return false;
     for (uint32_t i = 0; i < node->count; i++) {
         if (node->items[i]->kind != MS_NODE_STRING || !node->items[i]->text[0])
-            return fail(r, node->items[i], "a name in quotes is wanted here");
+            return fail(r, node->items[i], "expected a name in quotes");
         texts[i] = node->items[i]->text;
     }
     return true;
@@ -323,7 +323,7 @@ static bool read_images(ms_family_reading *r, const ms_text_node *node, ms_famil
     const ms_image_processor *found =
         node->kind == MS_NODE_STRING ? ms_image_processor_named(node->text) : NULL;
     if (!found)
-        return fail(r, node, "a processor of images that memscope knows is wanted here");
+        return fail(r, node, "expected a processor of images that memscope knows");
     family->place_image = found->place_image;
     family->image_input = found->input;
     return true;
@@ -336,16 +336,16 @@ static bool read_value(ms_family_reading *r, const fact_row *row, const ms_text_
     switch (row->kind) {
     case OF_TRUTH:
         *(bool *)member = node->number > 0;
-        return node->kind == MS_NODE_TRUTH || fail(r, node, "True or False is wanted here");
+        return node->kind == MS_NODE_TRUTH || fail(r, node, "expected True or False");
     case OF_NUMBER:
         if (node->kind != MS_NODE_NUMBER || node->number > 64 ||
             node->number > (double)(uint64_t)node->number)
-            return fail(r, node, "a whole number up to 64 is wanted here");
+            return fail(r, node, "expected a whole number up to 64");
         store(member, row->bytes, (uint64_t)node->number);
         return true;
     case OF_TEXT:
         *(const char **)member = node->text;
-        return node->kind == MS_NODE_STRING || fail(r, node, "a name in quotes is wanted here");
+        return node->kind == MS_NODE_STRING || fail(r, node, "expected a name in quotes");
     case OF_TEXTS:
         return read_texts(r, node, row->most, member);
     case OF_EXCHANGED:
@@ -383,7 +383,8 @@ static bool read_member(ms_family_reading *r, const ms_text_statement *s, const 
                 return read_value(r, row, s->value, (char *)t->record + row->offset);
             ms_nearest_offer(&near, row->name);
         }
-    ms_family_fail(r, name, "no fact has this name%s", ms_nearest_hint(&near, hint, sizeof hint));
+    ms_family_fail(r, name, "there is no fact with this name%s",
+                   ms_nearest_hint(&near, hint, sizeof hint));
     return false;
 }
 
@@ -411,7 +412,7 @@ bool ms_family_facts_read(ms_family_reading *r, const ms_text_statement *s, ms_f
 {
     table tables[3] = {{0}};
     if (s->value)
-        return fail(r, s->value, "facts are a text's own: this class has no base");
+        return fail(r, s->value, "facts belong to one text: this class takes no base");
     if (strcmp(s->text, "facts") == 0) {
         tables[0] = (table){family_rows, family};
         tables[1] = (table){fact_rows, facts};
@@ -429,7 +430,7 @@ bool ms_family_facts_read(ms_family_reading *r, const ms_text_statement *s, ms_f
         if (inner->kind == MS_STATEMENT_PASS)
             continue;
         if (inner->kind != MS_STATEMENT_ASSIGN || inner->target_count != 1)
-            return fail(r, inner->place, "a class of facts has lines NAME = VALUE");
+            return fail(r, inner->place, "a class of facts may only have lines NAME = VALUE");
         if (!read_member(r, inner, tables))
             return false;
     }

@@ -166,7 +166,7 @@ static bool read_count(ms_resolver *r, const ms_text_node *node, ms_key *row, ms
     }
     ms_family_fail(r->reading, node,
                    "a number, None, a count above, hidden_size // num_attention_heads or "
-                   "4 * hidden_size is wanted here");
+                   "expected 4 * hidden_size");
     return false;
 }
 
@@ -194,7 +194,7 @@ static bool read_fraction(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_offset = other->row.offset;
         return true;
     }
-    ms_family_fail(r->reading, node, "a number from 0 to 1, or a fraction above, is wanted here");
+    ms_family_fail(r->reading, node, "expected a number from 0 to 1, or a fraction above");
     return false;
 }
 
@@ -215,13 +215,13 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_value = is_negative(node) ? -node->items[0]->number : node->number;
         if (node->kind == MS_NODE_NUMBER || is_negative(node))
             return true;
-        ms_family_fail(r->reading, node, "a whole number is wanted here");
+        ms_family_fail(r->reading, node, "expected a whole number");
         return false;
     case MS_KEY_SIDES:
         row->default_value = node->number;
         if (node->kind == MS_NODE_NUMBER)
             return true;
-        ms_family_fail(r->reading, node, "a number of pixels is wanted here");
+        ms_family_fail(r->reading, node, "expected a number of pixels");
         return false;
     case MS_KEY_ACTIVATION:
         return ms_family_activation(r, node, &row->default_value);
@@ -231,13 +231,13 @@ static bool read_default(ms_resolver *r, const ms_text_node *node, ms_key *row)
         row->default_value = node->number;
         if (node->kind == MS_NODE_NUMBER && node->number >= 1 && node->number <= MAX_LAYERS)
             return true;
-        ms_family_fail(r->reading, node, "a number of layers is wanted here");
+        ms_family_fail(r->reading, node, "expected a number of layers");
         return false;
     default:
         row->default_value = node->number;
         if (node->kind == MS_NODE_TRUTH)
             return true;
-        ms_family_fail(r->reading, node, "True or False is wanted here");
+        ms_family_fail(r->reading, node, "expected True or False");
         return false;
     }
 }
@@ -309,8 +309,8 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
         return true;
     }
     ms_family_fail(r->reading, node,
-                   "a key has null=, least=, most= (no more than %llu here), learned=True, "
-                   "required=True, text=True, listed=True and symbol=, layer_types() has mixer=",
+                   "a key takes null=, least=, most= (up to %llu), learned=True, required=True, "
+                   "text=True, listed=True and symbol=, and layer_types() takes mixer=",
                    (unsigned long long)most);
     return false;
 }
@@ -319,7 +319,7 @@ static bool read_keyword(ms_resolver *r, const ms_text_node *node, ms_key *row)
 static bool read_spelling(ms_resolver *r, const ms_text_node *node, ms_key *row, uint32_t *count)
 {
     if (node->kind != MS_NODE_STRING || !node->text[0] || *count > 3) {
-        ms_family_fail(r->reading, node, "a spelling in the file is wanted here, up to four");
+        ms_family_fail(r->reading, node, "expected spellings used in the file, at most four");
         return false;
     }
     if (*count == 0)
@@ -342,7 +342,7 @@ static bool read_arguments(ms_resolver *r, const ms_text_node *call, bool has_de
         is_required |= call->items[i]->keyword && !strcmp(call->items[i]->keyword, "required");
     has_default = has_default && !is_required;
     if (has_default && (call->count < 2 || call->items[1]->keyword)) {
-        ms_family_fail(r->reading, call, "what the key is when it is absent is missing here");
+        ms_family_fail(r->reading, call, "expected the value that an absent key has");
         return false;
     }
     for (uint32_t i = 1; i < call->count; i++) {
@@ -376,7 +376,7 @@ static bool find_member(ms_resolver *r, const ms_text_node *name, ms_member_type
     }
     const ms_family_key *same = ms_family_key_of(r->text, r->object, name->text);
     if (!same && r->text->own_keys == MS_OWN_KEYS) {
-        ms_family_fail(r->reading, name, "no more than %d keys of a text's own", MS_OWN_KEYS);
+        ms_family_fail(r->reading, name, "a text may define at most %d keys", MS_OWN_KEYS);
         return false;
     }
     key->row.offset =
@@ -432,7 +432,7 @@ static bool read_ignored(ms_resolver *r, const ms_text_node *call)
                                    .row = {.name = name, .kind = MS_KEY_IGNORED},
                                    .object = (uint8_t)r->object};
         if (call->items[i]->kind != MS_NODE_STRING) {
-            ms_family_fail(r->reading, call->items[i], "the name of a key is wanted here");
+            ms_family_fail(r->reading, call->items[i], "expected the name of a key");
             return false;
         }
         if (!add_key(r, call->items[i], &key))
@@ -493,7 +493,7 @@ static bool read_choice(ms_resolver *r, ms_text_node *call, ms_key *row)
     for (uint32_t i = 1; i < call->count && is_right; i++)
         is_right = call->items[i]->kind == MS_NODE_STRING && !call->items[i]->keyword;
     if (!is_right) {
-        ms_family_fail(r->reading, call, "two words are wanted here, and spellings of the key");
+        ms_family_fail(r->reading, call, "expected two words and spellings of the key");
         return false;
     }
     if (row->may_be_null && row->offset == MEMBER(sees_all))
@@ -517,7 +517,7 @@ static bool read_derived(ms_resolver *r, const ms_text_statement *s)
     if (call->count < 2 || call->count > 3 || call->items[1]->keyword || s->target_count != 1 ||
         (symbol && (!symbol->keyword || strcmp(symbol->keyword, "symbol") != 0 ||
                     symbol->kind != MS_NODE_STRING))) {
-        ms_family_fail(r->reading, call, "NAME = derived(EXPRESSION, symbol=\"N\") is wanted here");
+        ms_family_fail(r->reading, call, "expected NAME = derived(EXPRESSION, symbol=\"N\")");
         return false;
     }
     key.symbol = symbol ? symbol->text : NULL;
@@ -549,7 +549,7 @@ static bool read_numbers(ms_resolver *r, const ms_text_node *call, ms_key *row)
         const ms_text_node *item = call->items[i];
         if (i == 1 ? !read_spelling(r, item, row, &spellings)
                    : item->kind != MS_NODE_NUMBER || item->number >= 53) {
-            ms_family_fail(r->reading, item, "a spelling and numbers below 53 are wanted here");
+            ms_family_fail(r->reading, item, "expected a spelling and numbers below 53");
             return false;
         }
         row->default_value += i == 1 ? 0 : (double)(UINT64_C(1) << (uint64_t)item->number);
@@ -577,8 +577,7 @@ bool ms_family_key_read(ms_resolver *r, const ms_text_statement *s)
     const bool has_sides = key.row.kind == MS_KEY_SIDES;
     if (s->target_count != (has_sides ? 2 : 1)) {
         ms_family_fail(r->reading, s->targets[s->target_count - 1],
-                       has_sides ? "two names are wanted here: height and width"
-                                 : "a key has one name");
+                       has_sides ? "expected two names: height and width" : "a key has one name");
         return false;
     }
     if (kinds[i].has_member && !find_member(r, s->targets[0], kinds[i].type, &key))

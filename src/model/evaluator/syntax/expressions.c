@@ -104,7 +104,7 @@ static ms_text_node *number(ms_parser *p)
         return NULL;
     node->number = ms_number_read(digits, &end);
     if (*end || used + 1 == sizeof digits || node->number > 9007199254740992.0) {
-        ms_lexer_fail(&p->lexer, "this is not a number that is read here");
+        ms_lexer_fail(&p->lexer, "this number is not supported");
         return NULL;
     }
     ms_lexer_next(&p->lexer);
@@ -301,7 +301,7 @@ static bool is_deep(ms_parser *p)
 {
     if (++p->depth <= MS_FAMILY_DEPTH * 8)
         return false;
-    ms_lexer_fail(&p->lexer, "expressions are nested too deep");
+    ms_lexer_fail(&p->lexer, "expressions are nested too deeply");
     return true;
 }
 

@@ -94,13 +94,13 @@ static bool begin_line(ms_lexer *l)
     l->at_line = false;
     if (at(l, 0) == '\t') {
         set(l, MS_WORD_SIGN, 1);
-        ms_lexer_fail(l, "a tab where blanks are wanted");
+        ms_lexer_fail(l, "a tab where blanks are expected");
         return true;
     }
     if (blanks > l->levels[l->level]) {
         set(l, MS_WORD_INDENT, 0);
         if (l->level + 1 == MS_FAMILY_DEPTH)
-            ms_lexer_fail(l, "blocks are nested too deep");
+            ms_lexer_fail(l, "blocks are nested too deeply");
         else
             l->levels[++l->level] = blanks;
         return true;
@@ -112,7 +112,7 @@ static bool begin_line(ms_lexer *l)
     if (blanks == l->levels[l->level])
         return false;
     set(l, MS_WORD_SIGN, 0);
-    ms_lexer_fail(l, "this line is indented as no line above it");
+    ms_lexer_fail(l, "this line's indentation matches no line above it");
     return true;
 }
 
@@ -126,7 +126,7 @@ static void read_long_string(ms_lexer *l, char quote)
     const bool has_end = l->at + bytes < l->file->bytes;
     set(l, MS_WORD_STRING, has_end ? bytes + 3 : 3);
     if (!has_end)
-        ms_lexer_fail(l, "this string has no end");
+        ms_lexer_fail(l, "this string is not closed");
 }
 
 static void read_string(ms_lexer *l)
@@ -144,9 +144,9 @@ static void read_string(ms_lexer *l)
     const bool has_escape = at(l, bytes) == '\\';
     set(l, MS_WORD_STRING, bytes + has_end);
     if (has_escape)
-        ms_lexer_fail(l, "a backslash in a string is not read");
+        ms_lexer_fail(l, "a backslash in a string is not supported");
     else if (!has_end)
-        ms_lexer_fail(l, "this string has no end");
+        ms_lexer_fail(l, "this string is not closed");
 }
 
 static void read_sign(ms_lexer *l)

@@ -12,7 +12,7 @@ static bool take_targets(ms_parser *p, ms_text_statement *s, const ms_text_node 
         if (all->items[i]->kind != MS_NODE_NAME || s->target_count == MS_FAMILY_NAMES) {
             ms_family_fail(p->reading, all->items[i],
                            all->items[i]->kind == MS_NODE_NAME ? "too many names for one statement"
-                                                               : "only names can be bound");
+                                                               : "only names can be assigned");
             return false;
         }
         s->targets[s->target_count++] = all->items[i];
@@ -37,7 +37,7 @@ static bool parse_augmented(ms_parser *p, ms_text_statement *s, ms_text_node *na
         ms_text_node *left = ms_family_node(p->reading, MS_NODE_NAME, name);
         const bool adds_to_part = name->kind == MS_NODE_INDEX && signs[i].kind == MS_NODE_ADD;
         if (name->kind != MS_NODE_NAME && !adds_to_part)
-            ms_family_fail(p->reading, name, "only names can be bound");
+            ms_family_fail(p->reading, name, "only names can be assigned");
         ms_lexer_next(&p->lexer);
         if (adds_to_part) {
             s->kind = MS_STATEMENT_ADD;
@@ -110,7 +110,7 @@ static bool parse_if(ms_parser *p, ms_text_statement *s, uint32_t depth)
         inner->place = ms_parser_node(p, MS_NODE_NONE);
         ms_lexer_next(&p->lexer);
         if (depth > MS_FAMILY_DEPTH) {
-            ms_lexer_fail(&p->lexer, "blocks are nested too deep");
+            ms_lexer_fail(&p->lexer, "blocks are nested too deeply");
             return false;
         }
         return parse_if(p, inner, depth + 1);
@@ -247,7 +247,7 @@ static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
     static const char *const unknown[] = {"while", "try", "lambda", "yield", "raise"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         if (ms_lexer_is(&p->lexer, unknown[i]))
-            ms_lexer_fail(&p->lexer, "'%s' is not a part of the language of families", unknown[i]);
+            ms_lexer_fail(&p->lexer, "'%s' is not part of the family language", unknown[i]);
     ms_text_statement *s = ms_arena_array(p->reading->arena, ms_text_statement, 1);
     if (!ms_block_add(p->reading, block, s))
         return false;
@@ -292,7 +292,7 @@ static bool parse_statement(ms_parser *p, ms_text_block *block, uint32_t depth)
             s->kind = MS_STATEMENT_PASS; /* words about what follows */
     }
     if (is_read && p->lexer.word.kind != MS_WORD_LINE)
-        ms_lexer_fail(&p->lexer, "the line should end here");
+        ms_lexer_fail(&p->lexer, "the line must end here");
     else if (is_read)
         ms_lexer_next(&p->lexer);
     return is_read && p->reading->status == MS_OK;
@@ -303,9 +303,9 @@ static bool parse_block(ms_parser *p, ms_text_block *block, uint32_t depth)
     if (!ms_parser_wants(p, ":", "before a block"))
         return false;
     if (depth >= MS_FAMILY_DEPTH)
-        ms_lexer_fail(&p->lexer, "blocks are nested too deep");
+        ms_lexer_fail(&p->lexer, "blocks are nested too deeply");
     if (p->lexer.word.kind != MS_WORD_LINE) {
-        ms_lexer_fail(&p->lexer, "the block of this line should begin on the next one");
+        ms_lexer_fail(&p->lexer, "the block of this line must begin on the next line");
         return false;
     }
     ms_lexer_next(&p->lexer);
@@ -328,7 +328,7 @@ bool ms_family_parse(ms_family_reading *reading, const ms_family_file *file, ms_
     ms_lexer_begin(&p.lexer, reading, file);
     while (reading->status == MS_OK && p.lexer.word.kind != MS_WORD_END) {
         if (p.lexer.word.kind == MS_WORD_INDENT)
-            ms_lexer_fail(&p.lexer, "this line is indented, and should not be");
+            ms_lexer_fail(&p.lexer, "this line must not be indented");
         else if (p.lexer.word.kind == MS_WORD_LINE)
             ms_lexer_next(&p.lexer);
         else

@@ -60,13 +60,14 @@ static ms_status place(const ms_model_config *config, const uint64_t sides[2], l
                        ": one side is more than %d times the other",
                        sides[0], sides[1], MOST_RATIO);
     if (vision->hidden_size % (4 * vision->num_heads) != 0)
-        return ms_fail(err, MS_ERR_CONFIG,
-                       "the tower's heads, %" PRIu64 " for %" PRIu64
-                       " elements, are no multiple of 4 wide, so that it cannot turn them",
-                       vision->num_heads, vision->hidden_size);
+        return ms_fail(
+            err, MS_ERR_CONFIG,
+            "the width of the tower's heads, %" PRIu64 " for %" PRIu64
+            " elements, is not a multiple of 4, so it cannot apply rotary embeddings to them",
+            vision->num_heads, vision->hidden_size);
     if (vision->out_size != config->hidden_size)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "the tower's tokens are %" PRIu64 " wide, but the text model's %" PRIu64,
+                       "the tower's tokens are %" PRIu64 " wide, but the text model's are %" PRIu64,
                        vision->out_size, config->hidden_size);
     resize(sides, factor, pixels, out);
     *grid = (ms_image_grid){.columns = out[0] / vision->patch_size,
@@ -104,9 +105,8 @@ ms_status ms_qwen3_place_image(const ms_model_config *config, const uint64_t sid
             end = i >= end ? i + 1 : end;
         }
     if (end > vision->num_layers || count > config->num_layers)
-        return ms_fail(
-            err, MS_ERR_CONFIG,
-            "deepstack_visual_indexes has blocks that the tower has not, or more than the "
-            "text model has layers");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "deepstack_visual_indexes has blocks that the tower does not have, or more "
+                       "than the text model has layers");
     return place(config, sides, of_qwen3, grid, err);
 }
