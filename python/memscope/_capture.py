@@ -72,12 +72,12 @@ def _command_of(what: Callable[[], Any] | Sequence[Any]) -> list[str]:
         return [os.fspath(word) for word in what]
     module, name = getattr(what, "__module__", None), getattr(what, "__qualname__", "<no name>")
     if "<" in name:
-        raise usage(f"{name} cannot be called by another process: capture takes a function of a module or of a program")
+        raise usage(f"{name} cannot be called by another process: capture takes a function defined in a module or a program")
     file = ""
     if module == "__main__":
         module, file = "", getattr(sys.modules["__main__"], "__file__", None) or ""
         if not os.path.isfile(file):
-            raise usage(f"{name} is in no file that another process can read: define it in a module")
+            raise usage(f"{name} is not in a file that another process can read: define it in a module")
         file = os.path.abspath(file)
     return [sys.executable, "-c", _CALL, module or "", file, name, *sys.path]
 
@@ -90,7 +90,7 @@ def capture(what: Callable[[], Any] | Sequence[Any], **options: Unpack[CaptureOp
     out= the pictures and lists beside the report are not kept. A function of the program itself is
     called after its file was read again, whose __name__ is not "__main__" then."""
     if os.environ.get("MEMSCOPE_CAPTURE_DIR"):
-        raise usage("this program is being captured: what it does when it is read belongs below "
+        raise usage("this program is being captured: put what it runs on import below "
                     'if __name__ == "__main__"')
     with Given((), options) as given:
         words = [f"--{name}" if name in _FLAGS else f"--{name}={text_of(name, value)}"

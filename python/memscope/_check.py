@@ -96,7 +96,7 @@ def calibrate(*points: Any, **options: Unpack[CalibrateOptions]) -> Calibration:
         given.refuse_others("calibrate")
         made = Calibration(Handle(library().ms_calibrator_create(), "ms_calibrator_free"))
         if not points:
-            raise usage("no points given: calibrate takes runtime reports, tables or links")
+            raise usage("no points were given: calibrate takes runtime reports, tables or links")
         for point in points:
             _add(made._handle.pointer or 0, given, point, err)
             check_result(None, err)

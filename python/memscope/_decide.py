@@ -167,8 +167,8 @@ def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]
     if seen.sample is None:
         raise usage("the modules cannot be measured without a batch: give sample_input=, or a plan=")
     if machine.index is None:
-        raise usage(f"{seen.inner.name} is of no family that memscope predicts, and modules are measured on a CUDA "
-                    "device only: give a plan=, for example 'all=checkpoint'")
+        raise usage(f"{seen.inner.name} belongs to no family that memscope predicts, and modules can be measured only "
+                    "on a CUDA device: give a plan=, for example 'all=checkpoint'")
     from memscope_torch import module_info
 
     from ._tables import devices
@@ -180,19 +180,19 @@ def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]
     states = _optimizer_bytes(seen)
     budget = budget_of(machine, seen, config.target_gpu_utilization) - states - _CONTEXT_BYTES
     if budget <= 0:
-        raise usage("the optimizer's states alone take more than the device has")
+        raise usage("the optimizer's states alone take more memory than the device has")
     return make_plan(graph=info, budget=f"{budget}B", quiet=True), states + _others_bytes(seen)
 
 
 def made(seen: Seen, config: Config, layers: int) -> Decision:
     """The planner's, for a model of a known family; else that for its measured modules."""
     if seen.inner.parallel == "FSDP":
-        raise usage("plans for several ranks are not made yet: give a plan=, for example 'all=checkpoint'")
+        raise usage("plans for several ranks are not supported yet: give a plan=, for example 'all=checkpoint'")
     machine = _machine_of(seen)
     if _holds_more(seen.inner) and not config.use_empirical_fallback:
         raise usage(f"{seen.inner.name} is only a part of this model, so its step is not predicted: give a plan=")
     if has_more_than_text(seen.sample):
-        raise usage("the batch has more than text, whose step is not predicted: give a plan=")
+        raise usage("the batch contains more than text, so its step is not predicted: give a plan=")
     if config.use_static_profiling and not _holds_more(seen.inner):
         try:
             plan = _predicted(seen, config, machine)
@@ -203,7 +203,7 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
             if not _is_unknown(fault) or not config.use_empirical_fallback:
                 raise
     if not config.enable_checkpointing:
-        raise usage("modules that are measured can only be recomputed, and enable_checkpointing is False")
+        raise usage("measured modules can only be recomputed, but enable_checkpointing is False")
     measured, others = _measured(seen, config, machine)
     found = content_of(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
     figures = found.predicted
@@ -237,7 +237,7 @@ def _untreated(seen: Seen, options: Mapping[str, Any]) -> Report:
     held = sum(int(p.numel()) * int(p.element_size()) for p in parameters)
     told = report.summary.weight_memory_bytes
     if told is not None and held != told:
-        raise InputError(f"this {seen.inner.name} holds {held} bytes of weights, and by its config it would hold "
+        raise InputError(f"this {seen.inner.name} holds {held} bytes of weights, but by its config it would have "
                          f"{told}: its step is not predicted; give a plan=", "MS_ERR_CONFIG", pointer="/model_type")
     return report
 

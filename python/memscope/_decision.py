@@ -94,13 +94,13 @@ def content_of(content: Mapping[str, Any], layers: int, plan: Any, cost: float |
     about = _part(content, "metadata")
     if about.get("num_layers", layers) != layers:
         raise usage(f"the plan is for the {about['num_layers']} layers of {about.get('model')}, "
-                    f"and this model has {layers}")
+                    f"but this model has {layers}")
     kind = about.get("checkpoint_kind", "non-reentrant")
     if kind not in ("non-reentrant", "reentrant"):
         raise _wrong("metadata: checkpoint_kind", kind, "reentrant or non-reentrant")
     for place in ("optimizer_device", "parameter_device"):
         if content.get(place, "device") != "device":
-            raise usage(f"the plan keeps {place.partition('_')[0]} data on the host, which wrap does not move there")
+            raise usage(f"the plan keeps {place.partition('_')[0]} data on the host, but wrap does not move it there")
     fraction = _number(_part(content, "allocator_limit"), "fraction", "allocator_limit: ")
     if fraction is not None and not 0 < fraction <= 1:
         raise _wrong("allocator_limit: fraction", fraction, "a number above 0, at most 1")
@@ -117,7 +117,7 @@ def _loaded(path: Any) -> Mapping[str, Any]:
     except OSError as error:
         raise InputError(f"cannot open: {error.strerror}", "MS_ERR_IO", name) from None
     except ValueError as error:
-        raise InputError(f"no JSON: {error}", "MS_ERR_SYNTAX", name) from None
+        raise InputError(f"it is not JSON: {error}", "MS_ERR_SYNTAX", name) from None
     if not isinstance(content, dict):
         raise InputError("found no object, expected a plan", "MS_ERR_SYNTAX", name)
     return content
@@ -126,7 +126,7 @@ def _loaded(path: Any) -> Mapping[str, Any]:
 def _given_content(content: Mapping[str, Any], layers: int, plan: Any) -> Decision:
     target = _part(content, "target").get("name")
     if target not in (None, "pytorch", "free", "hf"):
-        raise usage(f"the plan is for {target}; wrap takes one for pytorch, hf or free")
+        raise usage(f"the plan is for {target}; wrap takes plans for pytorch, hf or free")
     return content_of(content, layers, plan)
 
 

@@ -60,7 +60,7 @@ class Inputs(Handle):
     def guard(self, path: Path) -> None:
         found = library().ms_inputs_find(self.pointer, text_bytes(os.fspath(path), "file"))
         if found is not None:
-            raise usage(f"{os.fspath(path)} was read in this call, and is not written over")
+            raise usage(f"{os.fspath(path)} was read in this call, so it is not overwritten")
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -61,7 +61,7 @@ class Gauges:
         try:
             self._server, self._thread = prometheus.start_http_server(port, "127.0.0.1", registry=registry)
         except OSError as error:
-            raise usage(f"observability_port: cannot listen at port {port}: {error.strerror}") from None
+            raise usage(f"observability_port: cannot listen on port {port}: {error.strerror}") from None
 
     def set(self, name: str, value: float | None) -> None:
         if value is not None:
@@ -178,7 +178,7 @@ class Follower:
         is_other = name not in _LIKE_ADAMW or group.get("fused") or group.get("foreach") is False
         if self.decision.assumed and self.decision.predicted and is_other:
             words = name + (", fused" if group.get("fused") else "")
-            self.note(f"predicted was a step with {self.decision.assumed}, and this one is with {words}: "
+            self.note(f"the prediction is for a step with {self.decision.assumed}, and this one is with {words}: "
                       "give the optimizer to memscope.optimize")
             self.decision = self.decision._replace(predicted=None, untreated=None)
             if self._gauges:

@@ -79,7 +79,7 @@ def hardware(index: int | None = None, on_host: bool = False) -> Hardware:
         is_there = False
     if not is_there:
         if index is not None and not on_host:
-            raise usage(f"hardware: found {index}, and PyTorch sees no CUDA device")
+            raise usage(f"hardware: found {index}, but PyTorch sees no CUDA device")
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return Hardware(None, "cpu", "CPU (memory of the host)", total, free, free, None)
     if index is None:

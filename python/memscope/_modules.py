@@ -84,7 +84,7 @@ class Inner:
         while True:
             names = _bases(model)
             if "OptimizedModule" in names:
-                raise usage("this model is compiled already: wrap it first, and compile the wrapped model")
+                raise usage("this model is already compiled: wrap it first, and compile the wrapped model")
             if "FullyShardedDataParallel" in names:
                 self.parallel, model = "FSDP", model.module
             elif "DataParallel" in names:
@@ -211,7 +211,7 @@ def loss_of(model: Any, sample: Any) -> Any:
     if loss is None:
         parts = [tensor.float().mean() for tensor in _tensors(output) if tensor.requires_grad]
         if not parts:
-            raise usage("sample_input: the model gives nothing that has a gradient")
+            raise usage("sample_input: the model returns nothing that has a gradient")
         loss = sum(parts)
     return loss
 

@@ -95,8 +95,8 @@ def _of_model(model: Any) -> dict[str, Any]:
     attention = _ATTENTION.get(str(getattr(model.config, "_attn_implementation", None)))
     dtype = _dtype_of(model, adapter=False)
     if not dtype and next(iter(model.parameters()), None) is not None:
-        raise InputError(f"the parameters of this {type(model).__name__} are of no type that is predicted: bf16, fp16 "
-                         "or fp32", "MS_ERR_USAGE")
+        raise InputError(f"the parameters of this {type(model).__name__} have a type that is not predicted; bf16, "
+                         "fp16 and fp32 are", "MS_ERR_USAGE")
     if attention:
         found["attention"] = attention
     if dtype:
@@ -126,12 +126,12 @@ def of_optimizer(optimizer: Any) -> dict[str, Any]:
     name = _OPTIMIZERS.get((kind.__module__.split(".")[0], kind.__name__))
     if name is None or not hasattr(optimizer, "param_groups"):
         raise InputError(f"the optimizer {kind.__name__} of {kind.__module__} is not one that memscope knows; "
-                         "optimizer= takes the name of one", "MS_ERR_USAGE")
+                         "give the name of one with optimizer=", "MS_ERR_USAGE")
     groups = optimizer.param_groups
     for setting, of in _WITH_MORE.items():
         if name.startswith(of) and any(group.get(setting) for group in groups):
-            raise InputError(f"{kind.__name__}({setting}=True) keeps more than is predicted: optimizer= takes the name "
-                             "of one that is", "MS_ERR_USAGE")
+            raise InputError(f"{kind.__name__}({setting}=True) keeps more than is predicted: give the name of a "
+                             "predicted one with optimizer=", "MS_ERR_USAGE")
     if name == "sgd" and any(group.get("momentum") for group in groups):
         name = "sgd-momentum"
     found: dict[str, Any] = {"optimizer": name}

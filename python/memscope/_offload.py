@@ -155,7 +155,7 @@ class offload:
         self._entered: list[tuple[_Stretch, Any]] = []
         self._hooks = getattr(getattr(need_torch("offload").autograd, "graph", None), "saved_tensors_hooks", None)
         if self._hooks is None:
-            warnings.warn("offload does nothing: this version of PyTorch has no hooks of saved tensors (1.10 has)",
+            warnings.warn("offload does nothing, because this version of PyTorch has no saved-tensor hooks (1.10 has them)",
                           Note, stacklevel=2)
 
     @property

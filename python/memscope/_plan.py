@@ -50,7 +50,7 @@ def plan(*config: Any, **options: Unpack[PlanOptions]) -> Plan:
         own = given.take(*OWN)
         for option in _DECIDED:
             if given.is_named(option):
-                raise usage(f"{option}: a plan decides this itself")
+                raise usage(f"{option}: the plan decides this itself")
             given.options.pop(option, None)  # as a model has it now
         inputs = Inputs()
         made = Plan(Handle(library().ms_plan_create(), "ms_plan_free"), inputs)

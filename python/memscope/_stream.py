@@ -57,7 +57,7 @@ class _Layer:
         for tensor, here, kept in zip(self.tensors, self.here, self.kept):
             if tensor.data_ptr() != here.data_ptr():
                 if tensor.shape != here.shape or tensor.dtype != here.dtype:
-                    raise usage("a weight of a streamed model got another shape or type: call teardown() before that")
+                    raise usage("a weight of a streamed model changed its shape or type: call teardown() before changing it")
                 kept.copy_(tensor.data)
                 changed = True
         return changed
@@ -261,7 +261,7 @@ def stream(model: Any, layers_attr: str = "model.layers", device: Any = None, pr
     if isinstance(prefetch_count, bool) or not isinstance(prefetch_count, int) or prefetch_count < 1:
         raise usage(f"stream: prefetch_count: found {prefetch_count!r}, expected a whole number from 1 on")
     if vars(model).get(STREAMED) == id(model):
-        raise usage(f"this {class_of(model)} is streamed already: call teardown() of the first one")
+        raise usage(f"this {class_of(model)} is already streamed: call teardown() of the first one")
     layers = _layers_at(model, layers_attr)
     if any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers())):
         raise usage(f"stream: this {class_of(model)} has no weights yet: they are on the device meta")

@@ -75,7 +75,7 @@ def _is_sft(trainer: Any) -> bool:
 def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     model = trainer.model
     if getattr(trainer, "model_init", None) is not None:
-        raise usage("this Trainer makes its model anew when it trains (model_init): give it a model")
+        raise usage("this Trainer creates its model anew when it trains (model_init): give it a model")
     if int(getattr(trainer.args, "n_gpu", 0) or 0) > 1:
         raise usage("this Trainer runs copies of its model on several devices (DataParallel): start it with torchrun")
     if getattr(trainer.args, "torch_compile", False):
@@ -135,7 +135,7 @@ class _Watch:
         import torch
         self._device, self._warned = torch.cuda.current_device() if torch.cuda.is_available() else None, False
         if self._device is None:
-            print("memscope: no peak is measured: there is no CUDA device", flush=True)
+            print("memscope: no peak is measured, because there is no CUDA device", flush=True)
         else:
             torch.cuda.reset_peak_memory_stats(self._device)
 
@@ -155,8 +155,8 @@ class _Watch:
                   f"predicted {size_text(self.predicted)} ({100 * apart:+.2f} %)", flush=True)
         if abs(apart) > self.tolerance and not self._warned:
             self._warned = True
-            warnings.warn(f"the peak is {size_text(self.measured)}, predicted were {size_text(self.predicted)}: "
-                          "the run is not the one that was predicted", Note, stacklevel=2)
+            warnings.warn(f"the peak is {size_text(self.measured)}, but the prediction was {size_text(self.predicted)}: "
+                          "this is not the run that was predicted", Note, stacklevel=2)
 
 
 def callback(prediction: Any, every: int = 50, tolerance: float = 0.02) -> Any:
@@ -193,7 +193,7 @@ def _lightning_options(trainer: Any) -> dict[str, Any]:
 def wrap_lightning(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     """The model comes with fit(); it is treated when it is on its device, and its optimizers are made."""
     if getattr(trainer, _NAME, None):
-        raise usage("this Trainer is wrapped already: detach it first")
+        raise usage("this Trainer is already wrapped: detach it first")
     package = importlib.import_module(".".join(type(trainer).__module__.split(".")[:2])
                                       if type(trainer).__module__.startswith("lightning.") else "pytorch_lightning")
     wrapped: list[Any] = []

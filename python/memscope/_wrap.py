@@ -159,7 +159,7 @@ def _recompute_but(layer: Any, *saved: str) -> None:
         if name not in known:
             raise usage(f"selective: PyTorch {torch.__version__} has no operator {name!r}")
         if name.endswith("_") and not name.endswith("__"):
-            raise usage(f"selective: {name} changes its input in place, so that its result cannot be kept")
+            raise usage(f"selective: {name} changes its input in place, so its result cannot be kept")
     pytorch.recompute_but(layer, *saved)
 
 
@@ -182,7 +182,7 @@ def treated(model: Any) -> Treated | None:
     for module in model.modules():
         found = module.__dict__.get(_NAME)
         if found == _COPY:
-            raise usage("this is a copy of a model that was wrapped, whose treatment cannot be taken off: "
+            raise usage("this is a copy of a wrapped model, whose treatment cannot be removed: "
                         "detach a model before you copy it")
         if found is not None:
             return found  # type: ignore[no-any-return]
@@ -191,7 +191,7 @@ def treated(model: Any) -> Treated | None:
 
 def _refuse_wrapped(model: Any) -> None:
     if treated(model) is not None:
-        raise usage(f"this {class_of(model)} is wrapped already: detach it first")
+        raise usage(f"this {class_of(model)} is already wrapped: detach it first")
 
 
 def _gives_a_cache(core: Any) -> bool:
@@ -202,13 +202,13 @@ def _check(inner: Inner, decision: Decision) -> None:
     """What this model, this PyTorch, or several ranks or devices do not allow."""
     words = set(re.findall(r"[a-z_-]+", decision.treat)) - {"all", "first", "last", "every"}
     if "tile" in words and (inner.parallel == "DDP" or has_ranks()):
-        raise usage("with several ranks gradients must come once a step, and pieces of an MLP give them once a piece: "
-                    "give a plan without tiles")
+        raise usage("with several ranks each gradient must arrive once per step, but a tiled MLP produces it once "
+                    "per tile: give a plan without tiles")
     if is_peft(inner.core) and {"checkpoint", "selective"} & words and _gives_a_cache(inner.core):
         raise usage("prefix tuning gives each layer a cache, which PEFT does not combine with recomputed layers: "
                     "give a plan without checkpoints")
     if inner.parallel == "FSDP" and {"offload", "tile", "tile-attention", "chunk", "save_on_cpu"} & words:
-        raise usage("under FSDP layers can be checkpointed only: give a plan such as 'all=checkpoint'")
+        raise usage("under FSDP layers can only be checkpointed: give a plan such as 'all=checkpoint'")
     if {"offload", "tile"} & words and len(devices_of(pytorch.layers_of(inner.core))) > 1:
         raise usage("the layers are on several devices, which offload and tiles do not support")
 
@@ -228,7 +228,7 @@ def apply_to(model: Any, plan: Any, config: Config, seen: Seen) -> Treated:
     layers = len(pytorch.layers_of(inner.core)) if _has_layers(inner) else 0
     decision = made(seen, config, layers) if plan is None else with_figures(given(plan, layers), seen)
     if decision.treat and not layers:
-        raise usage(f"{inner.name} has no list of layers of one class to treat")
+        raise usage(f"{inner.name} has no list of layers of one class that could be treated")
     _check(inner, decision)
     one = Treated(inner, decision, config)
     verdict = _verified(one, seen) if config.verify_correctness else None
@@ -257,7 +257,7 @@ def _verified(one: Treated, seen: Seen) -> Any:
     if seen.sample is None:
         raise usage("verify_correctness needs a batch: give sample_input=")
     if steps_in_backward(one.inner.outer):
-        raise usage("verify_correctness runs backward, which has hooks on gradients here: an optimizer may step in it")
+        raise usage("verify_correctness runs backward, but gradients have hooks here, so an optimizer may step in it")
     return verified(one.inner.model, _sample_with_labels(seen.sample), one.apply, one.undo)
 
 

@@ -63,12 +63,12 @@ class Deciding(support.Case):
                 self.assertEqual((found.treat, found.predicted.peak_bytes), (plan.treat, plan.peak_memory_bytes))
                 self.assertEqual(found.untreated.peak_bytes, plan.keep_all.peak_memory_bytes)
             (folder / "broken.json").write_text("{")
-            self.fails(memscope.InputError, "broken.json: no JSON", lambda: _decision.given(folder / "broken.json", 12))
+            self.fails(memscope.InputError, "broken.json: it is not JSON", lambda: _decision.given(folder / "broken.json", 12))
             (folder / "list.json").write_text("[]")
             self.fails(memscope.InputError, "found no object, expected a plan", lambda: _decision.given(str(folder / "list.json"), 12))
         self.assertEqual(_decision.given("0=checkpoint", 12).treat, "0=checkpoint")
         deepspeed = memscope.plan("gpt2", device="h100-80gb", target="deepspeed", quiet=True)
-        self.fails(memscope.InputError, "the plan is for deepspeed; wrap takes one for pytorch, hf or free", lambda: _decision.given(deepspeed, 12))
+        self.fails(memscope.InputError, "the plan is for deepspeed; wrap takes plans for pytorch, hf or free", lambda: _decision.given(deepspeed, 12))
 
     def test_hardware(self):
         found = memscope.hardware()

@@ -41,7 +41,7 @@ def without_batch_norms(module: Any) -> Any:
     found = [part for part in module.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm)]
     if found:
         raise ValueError(f"{type(module).__name__} has a {type(found[0]).__name__}, which counts each batch it runs "
-                         "on: it cannot run twice, or in pieces")
+                         "on, so it cannot run twice or in tiles")
     return module
 
 

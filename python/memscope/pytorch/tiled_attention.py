@@ -109,8 +109,8 @@ def tiled_attention(attention: Any, query: Any, key: Any, value: Any, mask: Any,
         return function(query, key, value, mask)
     for name, tensor in {"mask": mask, **kwargs}.items():
         if torch.is_tensor(tensor) and tensor.requires_grad:
-            raise ValueError(f"{type(attention).__name__} gives its attention a {name} that is learned: "
-                             "it cannot run in pieces")
+            raise ValueError(f"{type(attention).__name__} gives its attention a {name} that is learned, "
+                             "so it cannot run in tiles")
     all_seen = False
     if mask is not None:
         all_seen = sees_all(mask, number, whole is not ALL_ATTENTION_FUNCTIONS["sdpa"])
@@ -125,12 +125,12 @@ def tile_attention(layer: Any, number: int) -> None:
         return  # a layer of another kind
     attention: Any = found[0] if found else None
     if not getattr(attention, "is_causal", False) or not hasattr(attention, "config"):
-        raise ValueError(f"{type(layer).__name__} has no causal attention of Hugging Face's, which can run in pieces")
+        raise ValueError(f"{type(layer).__name__} has no causal attention of Hugging Face, which could run in tiles")
     if hasattr(attention, "sinks"):
-        raise ValueError(f"attention of {type(layer).__name__} has sinks, and cannot run in pieces")
+        raise ValueError(f"attention of {type(layer).__name__} has sinks, so it cannot run in tiles")
     name = attention.config._attn_implementation
     if name not in ("eager", "sdpa"):
-        raise ValueError(f"attention '{name}' is not evaluated in pieces")
+        raise ValueError(f"attention '{name}' cannot run in tiles")
     eager = getattr(sys.modules[type(attention).__module__], "eager_attention_forward", None)
     attention.tiled_attention = eager if name == "eager" else ALL_ATTENTION_FUNCTIONS[name], number
     attention.config = copy(attention.config)  # the model's own decides on the mask

@@ -32,8 +32,8 @@ class Tiled(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         if not torch._C._will_engine_execute_node(ctx.all_of):
-            raise RuntimeError("a tiled MLP adds to its weights' gradients: only backward() of all of them does that, "
-                               "not torch.autograd.grad or backward(inputs=)")
+            raise RuntimeError("a tiled MLP adds to its weights' gradients: this works only with backward() of all of "
+                               "them, not with torch.autograd.grad or backward(inputs=)")
         if [weight._version for weight in ctx.weights] != ctx.versions:
             raise RuntimeError("a weight of a tiled MLP has been modified by an inplace operation since forward")
         (x,) = ctx.saved_tensors
@@ -55,8 +55,8 @@ class Tiled(torch.autograd.Function):
 def refuse_hooks(module: Any) -> None:
     for weight in module.parameters():
         if any(getattr(weight, name, None) for name in ("_backward_hooks", "_post_accumulate_grad_hooks")):
-            raise ValueError(f"{type(module).__name__} has hooks on the gradients of its weights, as an optimizer in "
-                             "backward has: they would run once a piece")
+            raise ValueError(f"{type(module).__name__} has hooks on the gradients of its weights, like an optimizer in "
+                             "backward: they would run once per tile")
 
 
 def tiled(module: Any, mlp: Any, number: int, x: Any) -> Any:
@@ -73,6 +73,6 @@ def tile(layer: Any, number: int) -> None:
     """Run the layer's MLP in this many pieces of the tokens."""
     mlp = without_batch_norms(mlp_of(layer))
     if hasattr(mlp, "experts"):
-        raise ValueError(f"{type(mlp).__name__} is a mixture of experts, which cannot run in pieces")
+        raise ValueError(f"{type(mlp).__name__} is a mixture of experts, which cannot run in tiles")
     refuse_hooks(mlp)
     mlp.forward = partial(tiled, mlp, mlp.forward, number)

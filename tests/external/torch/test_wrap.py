@@ -298,7 +298,7 @@ class Plans(Case):
                 memscope.detach(net)
                 net.zero_grad()
                 self.assertEqual(fields(net), before)
-        self.fails("is of no family that memscope predicts", lambda: memscope.wrap(net, sample_input=x))
+        self.fails("belongs to no family that memscope predicts", lambda: memscope.wrap(net, sample_input=x))
         self.fails("unknown model_type" if False else "cannot read a config", lambda: memscope.wrap(net, sample_input=x, config={"use_empirical_fallback": False}))
         self.assertEqual(fields(net), before)
 
@@ -371,7 +371,7 @@ class Wrapping(Case):
     def test_twice(self):
         model = model_of()
         memscope.wrap(model, "all=checkpoint", config=QUIET)
-        self.fails("this LlamaForCausalLM is wrapped already: detach it first", lambda: memscope.wrap(model, "all=checkpoint"))
+        self.fails("this LlamaForCausalLM is already wrapped: detach it first", lambda: memscope.wrap(model, "all=checkpoint"))
         memscope.detach(memscope.detach(model))
         memscope.wrap(model, "all=checkpoint", config=QUIET)
         memscope.detach(model)
@@ -556,7 +556,7 @@ class Following(Case):
                 text = page.read().decode()
             self.assertIn("memscope_steps 5.0", text)
             self.assertRegex(text, r"memscope_predicted_peak_bytes \d")
-            self.fails("observability_port: cannot listen at port", lambda: memscope.wrap(other, "all=checkpoint", config={"observability_port": port}))
+            self.fails("observability_port: cannot listen on port", lambda: memscope.wrap(other, "all=checkpoint", config={"observability_port": port}))
             self.assertFalse(hasattr(other, "_memscope_treated"))
             memscope.detach(model)
             lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -666,7 +666,7 @@ class Trainers(Case):
                 out = io.StringIO()
                 with contextlib.redirect_stdout(out):
                     trainer.train()
-                self.assertIn("no peak is measured: there is no CUDA device", out.getvalue())
+                self.assertIn("no peak is measured, because there is no CUDA device", out.getvalue())
         self.fails("callback: found a str without a peak", lambda: memscope.callback("gpt2"))
         self.fails("callback: every: found 0", lambda: memscope.callback(1, every=0))
 
@@ -842,7 +842,7 @@ class Streaming(Case):
         self.fails("device: ", lambda: memscope.stream(model, device="no such"))
         self.fails("found a int, expected a model", lambda: memscope.stream(3))
         streamed = memscope.stream(model, device="cpu")
-        self.fails("is streamed already", lambda: memscope.stream(model))
+        self.fails("is already streamed", lambda: memscope.stream(model))
         self.fails("for inference: run it under torch.no_grad()", lambda: streamed(batch()["input_ids"]))
         with self.assertRaises(AttributeError):
             streamed.no_such_attribute
@@ -865,7 +865,7 @@ class Others(Case):
             for plan in ("all=checkpoint", "0-1=selective:addmm", "all=offload:1", "all=checkpoint+offload"):
                 memscope.wrap(model, plan, config=settings, sample_input=sample)
                 memscope.detach(model)
-            self.fails("which can run in pieces", lambda model=model: memscope.wrap(model, "all=tile-attention:2"))
+            self.fails("which could run in tiles", lambda model=model: memscope.wrap(model, "all=tile-attention:2"))
             self.fails("is not that of a causal language model", lambda model=model: memscope.wrap(model, "loss=chunk:2"))
         self.fails("T5Block has no module mlp", lambda: memscope.wrap(t5, "all=tile:2"))
         self.fails("has no norms of its own", lambda: memscope.wrap(t5, "all=checkpoint-norms"))
@@ -976,7 +976,7 @@ class Misuse(Case):
             (lambda: memscope.wrap(model, memscope.plan("gpt2", quiet=True)), "the plan is for the 12 layers of gpt2, and this model has 4"),
             (lambda: memscope.wrap(model, {"treat": "", "optimizer_device": "host"}), "keeps optimizer data on the host"),
             (lambda: memscope.wrap(model, {"decisions": {"Llama.nosuch": 1.0}}), "the plan recomputes nosuch, which this model does not have"),
-            (lambda: memscope.wrap(torch.nn.Linear(2, 2), "all=checkpoint"), "has no list of layers of one class to treat"),
+            (lambda: memscope.wrap(torch.nn.Linear(2, 2), "all=checkpoint"), "has no list of layers of one class that could be treated"),
             (lambda: memscope.wrap(model, "all=checkpoint", config=3), "config: found a int, expected a memscope.Config or a dict"),
         ]
         before = fields(model)

@@ -229,7 +229,7 @@ class Pieces(Case):
             loss.backward()
 
     def test_mixtures(self):
-        self.fails("is a mixture of experts, which cannot run in pieces", lambda: memscope.wrap(model_of("qwen3_moe"), "all=tile:2"))
+        self.fails("is a mixture of experts, which cannot run in tiles", lambda: memscope.wrap(model_of("qwen3_moe"), "all=tile:2"))
 
     def test_nested_in_checkpoints(self):
         model = model_of()
@@ -287,7 +287,7 @@ class Marks(Case):
         before = fields(model)
         memscope.wrap(model, "all=checkpoint", config=QUIET)
         for part in (model.model, model.model.layers, model.model.layers[1]):
-            self.fails("is wrapped already: detach it first", lambda part=part: memscope.wrap(part, "all=offload:1"))
+            self.fails("is already wrapped: detach it first", lambda part=part: memscope.wrap(part, "all=offload:1"))
         self.fails("is wrapped already", lambda: memscope.wrap(torch.nn.Sequential(model.model.layers[0]), "all=checkpoint"))
         memscope.detach(model.model)
         self.assertEqual(fields(model), before)
@@ -490,7 +490,7 @@ class Figures(Case):
         self.fails("log_file: cannot open 'a\\x00b': embedded null byte", lambda: memscope.wrap(model, "all=checkpoint", config={"log_file": "a\0b"}))
         if pathlib.Path("/dev/full").exists():
             said = said_by(lambda: memscope.detach(memscope.wrap(model, "all=checkpoint", config={"log_file": "/dev/full", "enable_logging": False})))
-            self.assertIn("cannot write /dev/full: No space left on device; nothing more is written", said)
+            self.assertIn("cannot write /dev/full: No space left on device; nothing more will be written", said)
 
 
 class Copies(Case):
@@ -537,7 +537,7 @@ class Plans(Case):
         memscope.detach(memscope.wrap(model, "all=selective:flash_attention_for_cpu+mm", config=QUIET))
 
     def test_hardware(self):
-        for index, text in ((7, "hardware: found 7, and PyTorch sees no CUDA device"), ("cuda", "hardware: found 'cuda', expected the index"), (True, "hardware: found True")):
+        for index, text in ((7, "hardware: found 7, but PyTorch sees no CUDA device"), ("cuda", "hardware: found 'cuda', expected the index"), (True, "hardware: found True")):
             self.fails(text, lambda index=index: memscope.hardware(index))
 
 
@@ -650,7 +650,7 @@ class Streams(Case):
             self.assertTrue(torch.equal(found, other(ids).logits))
             streamed = memscope.stream(model, device="cpu")
             model.half()
-            with self.assertRaisesRegex(ValueError, "got another shape or type"):
+            with self.assertRaisesRegex(ValueError, "changed its shape or type"):
                 streamed(ids)
             streamed.teardown()
             self.assertEqual({p.dtype for p in model.parameters()}, {torch.float16})
