@@ -12,8 +12,8 @@ static ms_status open_cuda(const ms_backend_choice *choice, ms_backend **backend
 {
     if (choice->capacity)
         return ms_fail(err, MS_ERR_USAGE,
-                       "a capacity is given, but a GPU's memory is what it is: only the backend "
-                       "host has a capacity");
+                       "a capacity is given, but a GPU's memory is fixed: only the backend host "
+                       "takes a capacity");
     const ms_backend_cuda_options o = {.device = choice->device_index};
     return ms_replay_cuda_open(&o, backend, err);
 }
@@ -25,7 +25,7 @@ static ms_status open_host(const ms_backend_choice *choice, ms_backend **backend
     ms_status status = MS_OK;
     if (choice->device_index > 0)
         return ms_fail(err, MS_ERR_USAGE,
-                       "the device %u is asked for, but the backend host has only this machine",
+                       "device %u was requested, but the backend host has only this machine",
                        (unsigned)choice->device_index);
     if (choice->capacity)
         status =

@@ -130,8 +130,8 @@ ms_status ms_calibrator_add_links(ms_calibrator *c, const char *path, ms_error *
         status = ms_measured_links_read(c->arena, &file, &c->points, err);
         if (status == MS_OK && ms_measured_links_is_of_host(file.measured))
             status = ms_note_add(&c->notes, c->arena, err,
-                                 "%.200s was measured with a machine's memory and threads, and not "
-                                 "on the device that it is meant for",
+                                 "%.200s was measured with a machine's memory and threads, not on "
+                                 "the device that it is meant for",
                                  path);
     }
     close_document(&d);
@@ -183,7 +183,7 @@ ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
         return ms_fail_null(err);
     const ms_device *device = NULL;
     if (c->points.count == 0)
-        return ms_fail(err, MS_ERR_CONFIG, "no points to fit");
+        return ms_fail(err, MS_ERR_CONFIG, "there are no points to fit");
     ms_status status = find_device(c, &device, err);
     return status == MS_OK ? ms_calibration_fit(c->arena, &c->points, device, &c->result, err)
                            : status;

@@ -97,7 +97,7 @@ static ms_status read_side(ms_arena *arena, const side *s, ms_report *report, ms
         is_file(s->name) ? ms_report_file_read(arena, s->name, report, &is_one, err) : MS_OK;
     if (status == MS_OK && is_one && s->more && s->more->settings.count > 0)
         return ms_fail(err, MS_ERR_USAGE,
-                       "'%.80s' is a report: options of a run have no effect on it", s->name);
+                       "'%.80s' is a report, so options of a run have no effect on it", s->name);
     if (status != MS_OK || is_one)
         return status;
     if (strcmp(s->name, "-") == 0)

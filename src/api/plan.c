@@ -261,14 +261,15 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
     const ms_run_config *run = &plan->run;
     if (run->device->is_cpu && ms_plan_settings_is_set(&plan->settings, "max-cpu-offload"))
         return ms_fail(err, MS_ERR_USAGE,
-                       "--max-cpu-offload: there is nothing to offload to on a cpu");
+                       "--max-cpu-offload: with device cpu there is nothing to offload to");
     const uint32_t allowed = plan->settings.allowed;
     const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->training.optimizer);
     if (allowed && !optimizer->is_everywhere)
         return ms_fail(err, MS_ERR_USAGE, "--allow: %s is supported on GPUs only, not on the host",
                        optimizer->name);
     if (run->device->is_cpu && allowed)
-        return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu everything is already on the host");
+        return ms_fail(err, MS_ERR_USAGE,
+                       "--allow: with device cpu everything is already on the host");
     if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST &&
         allowed == MS_ALLOW_HOST_OPTIMIZER)
         return ms_fail(err, MS_ERR_USAGE, "--allow: the optimizer is already on the host");
@@ -310,7 +311,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         status = ms_rank_plan_begin(plan->arena, &plan->model, &plan->run, &plan->notes, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
-                             "the run's own treatment of its layers is ignored");
+                             "the plan ignores the run's own treatment of its layers");
     if (status == MS_OK && !ms_device_has_rates(plan->run.device)) {
         plan->device = ms_device_assume_rates(plan->run.device);
         plan->run.device = &plan->device;
@@ -390,8 +391,8 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         return status;
     if (plan->run.images.count)
         return ms_fail(err, MS_ERR_USAGE,
-                       "plans with images are not made: analyze predicts images, with "
-                       "--checkpointing all too");
+                       "plans with images are not supported; analyze predicts images, also with "
+                       "--checkpointing all");
     if (s->curve)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
@@ -412,7 +413,7 @@ static ms_status refuse_run_settings(const ms_plan *plan, const char *file_optio
 {
     for (uint32_t i = 0; i < plan->run_settings.count; i++)
         if (strcmp(plan->run_settings.items[i].field, "budget") != 0)
-            return ms_fail(err, MS_ERR_USAGE, "--%s is for a model, not for %s",
+            return ms_fail(err, MS_ERR_USAGE, "--%s works with a model, not with %s",
                            plan->run_settings.items[i].field, file_option);
     return MS_OK;
 }
@@ -433,8 +434,8 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
                        file_option);
     if (!has_config && !s->graph && !s->ops)
         return ms_fail(err, MS_ERR_USAGE,
-                       "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 65GiB), "
-                       "or give --graph or --ops");
+                       "there is nothing to plan: name a model (memscope plan llama-3.1-8b "
+                       "--budget 65GiB), or give --graph or --ops");
     ms_status status = ms_plan_settings_check(s, err);
     if (status == MS_OK && !has_config)
         status = refuse_run_settings(plan, file_option, err);

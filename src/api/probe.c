@@ -152,8 +152,9 @@ static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
     if (status == MS_OK)
         status = probe_predict(p, &options, err);
     if (status == MS_OK && p->predicted.out_of_memory)
-        status = ms_note_add(&p->notes, p->arena, err,
-                             "predicted not to fit in what this device has left");
+        status =
+            ms_note_add(&p->notes, p->arena, err,
+                        "it is predicted not to fit into the memory that this device has left");
     if (status != MS_OK)
         return status;
     status = ms_replay_run(backend, trace_of(p), &options, &p->result, err);
@@ -251,12 +252,14 @@ static ms_status note_device(ms_probe *p, ms_error *err)
     if (!device || (!p->facts.is_host && ms_device_is_titled(device, p->facts.title)))
         return MS_OK;
     if (p->facts.is_host)
-        return ms_note_add(&p->notes, p->arena, err,
-                           "measured with this machine's memory and threads, and meant for %s",
-                           device->name);
-    return ms_note_add(&p->notes, p->arena, err,
-                       "meant for %s, but measured on %s: memscope calibrate refuses them",
-                       device->name, p->facts.title);
+        return ms_note_add(
+            &p->notes, p->arena, err,
+            "it was measured with this machine's memory and threads, but is meant for %s",
+            device->name);
+    return ms_note_add(
+        &p->notes, p->arena, err,
+        "the figures are meant for %s, but were measured on %s: memscope calibrate refuses them",
+        device->name, p->facts.title);
 }
 
 static ms_status measure_links(ms_probe *p, const char *name, ms_backend *backend, ms_error *err)
@@ -426,10 +429,10 @@ static ms_status read_settings(sweep *s, const ms_probe_options *o, ms_error *er
     s->probe->is_swept = o->offload_ratio != NULL;
     s->ratio_count = 1;
     if (!o->offload_ratio && (s->tag_count == 0 || takes_ratio(s)))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "%s has no ratio: give --offload-ratio, or write it behind the tag as in "
-                       "mlp=0.5",
-                       s->tag_count ? "a tag of --offload-tag" : "the offload");
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "%s has no ratio: give --offload-ratio, or write it after the tag, as in mlp=0.5",
+            s->tag_count ? "a tag of --offload-tag" : "the offload");
     if (!o->offload_ratio)
         return MS_OK;
     if (!takes_ratio(s)) {
@@ -444,12 +447,12 @@ static ms_status check_run(const ms_probe *p, ms_error *err)
 {
     if (p->run.device->is_cpu)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "saved tensors cannot go to the host: the device is the cpu");
+                       "saved tensors cannot go to the host, because the device is the cpu");
     for (uint64_t i = 0; i < p->model.num_layers; i++)
         if (p->run.treatments.layers[i].kind == MS_TREAT_OFFLOAD)
             return ms_fail(err, MS_ERR_CONFIG,
-                           "layer %u is treated with offload already: --offload-ratio and "
-                           "--offload-tag are for layers that are kept",
+                           "layer %u is already offloaded by its treatment: --offload-ratio and "
+                           "--offload-tag need layers that are kept",
                            (unsigned)i);
     return MS_OK;
 }
@@ -528,7 +531,7 @@ static ms_status check_tags(const sweep *s, const ms_offload_row *row, ms_error 
         total += row->bytes[i].total_bytes;
     if (total == 0)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "the layers save nothing on the device that has one of the tags, so there "
+                       "no tensor that the layers save on the device has one of the tags, so there "
                        "is nothing to offload");
     for (uint32_t i = 0; i < s->tag_count; i++) {
         ms_status status = MS_OK;

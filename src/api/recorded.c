@@ -168,7 +168,7 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
             return ms_fail(err, MS_ERR_CONFIG, "%.100s has no figures to compare", both[i]->path);
     if (!first->engine != !second->engine)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "%.100s is of an inference engine that starts, %.100s of training steps",
+                       "%.100s is from an inference engine, but %.100s is from training steps",
                        (first->engine ? first : second)->path,
                        (first->engine ? second : first)->path);
     const ms_writer *writer = ms_writer_find(MS_DOCUMENT_COMPARE, format, err);

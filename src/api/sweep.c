@@ -173,8 +173,9 @@ ms_status ms_sweep_open(ms_sweep *sweep, ms_error *err)
         return status;
     sweep->is_open = true;
     if (!names_config(&sweep->grid))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "no config given; name built-in models, config.json files or directories");
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "no config was given; name built-in models, config.json files or directories");
     sweep->question = (ms_question){s->fit, s->step};
     sweep->layout = (ms_row_layout){.grid = &sweep->grid,
                                     .question = &sweep->question,
@@ -221,9 +222,8 @@ static bool is_ours(const ms_sweep *sweep, const ms_rows *rows)
 static ms_status fail_foreign(const ms_rows *rows, ms_error *err)
 {
     return ms_fail(err, MS_ERR_CONFIG,
-                   "%s:%" PRIu64
-                   ": not the row this sweep writes here; other options, another input or another "
-                   "version wrote it",
+                   "%s:%" PRIu64 ": this is not the row that this sweep writes here; other "
+                                 "options, another input or another version wrote it",
                    rows->name, rows->line_number);
 }
 

@@ -149,7 +149,7 @@ static ms_status known_write(ms_arena *arena, const char *name, FILE *out, ms_er
         return status;
     fputc('\n', out);
     ms_put_printable(out, name);
-    fprintf(out, ", of family %s: what is predicted\n", model.model_type);
+    fprintf(out, ", family %s: what is predicted\n", model.model_type);
     for (size_t i = 0; i < sizeof tried / sizeof *tried && status == MS_OK; i++)
         status = try_run(arena, name, &tried[i], out);
     if (status == MS_OK)
@@ -302,8 +302,8 @@ static ms_status write_models(ms_arena *arena, const char *part, uint32_t column
     if (status != MS_OK)
         return status;
     return ms_fail(err, MS_ERR_USAGE,
-                   "no built-in model has '%.40s' in its name or is of that type, and no file has "
-                   "that name; a configuration file (config.json) is taken too",
+                   "no built-in model has '%.40s' in its name or has that type, and no file has "
+                   "that name; a configuration file (config.json) works too",
                    part);
 }
 

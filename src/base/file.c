@@ -62,7 +62,7 @@ static FILE *open_stream(int fd, ms_inputs *inputs, const char *path, ms_error *
     if (fstat(fd, &facts) != 0)
         return fail(err);
     if (S_ISFIFO(facts.st_mode) && !wait_for_writer(fd)) {
-        ms_error_set(err, MS_ERR_IO, "it is a pipe, and nothing has been written to it for %d s",
+        ms_error_set(err, MS_ERR_IO, "it is a pipe, and nothing was written to it for %d s",
                      MS_PIPE_WAIT_S);
         return NULL;
     }

@@ -240,7 +240,7 @@ ms_status ms_inputs_set_root(ms_inputs *inputs, const char *folder, ms_error *er
     if (stat(folder, &facts) != 0)
         return ms_fail(err, MS_ERR_IO, "%.160s: %s", folder, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
-        return ms_fail(err, MS_ERR_IO, "%.160s is no folder", folder);
+        return ms_fail(err, MS_ERR_IO, "%.160s is not a folder", folder);
     free(inputs->root);
     free(inputs->root_name);
     inputs->root = ms_file_resolve(folder);
@@ -265,7 +265,7 @@ ms_status ms_inputs_admit(const ms_inputs *inputs, const char *path, ms_error *e
     bool is_within = resolved && ms_file_is_within(resolved, inputs->root);
     free(resolved);
     return is_within ? MS_OK
-                     : ms_fail(err, MS_ERR_IO, "it is outside of %.160s, the folder of --root",
+                     : ms_fail(err, MS_ERR_IO, "it is outside %.160s, the folder of --root",
                                inputs->root_name);
 }
 

@@ -48,8 +48,8 @@ static ms_status admit_beside(const ms_budget *budget, const char *path, ms_base
     bool is_short = !target && errno == ENOMEM;
     if (!is_short && !(target && ms_file_is_within(target, folder)))
         refuse(budget, &state->refusal,
-               "%.160s is outside of the folder of the budgets and is not written; --root DIR "
-               "names a folder, of both, in which it may be",
+               "%.160s is outside the folder of the budgets and was not written; --root DIR names "
+               "a folder that contains both",
                budget->baseline);
     free(folder);
     free(target);
@@ -101,9 +101,10 @@ ms_status ms_baseline_look(ms_arena *arena, const ms_budget *budget, const char 
     if (status == MS_ERR_NOMEM)
         return ms_fail(err, status, "no memory for a baseline");
     if (status != MS_OK && state->is_there)
-        refuse(budget, &state->refusal,
-               "%.160s is not a static report and is left as it is; name another file or remove it",
-               budget->baseline);
+        refuse(
+            budget, &state->refusal,
+            "%.160s is not a static report, so it was not replaced; name another file or remove it",
+            budget->baseline);
     return MS_OK;
 }
 
@@ -139,7 +140,7 @@ static void refuse_inputs(const ms_budget *budgets, uint32_t count, ms_inputs *i
         const char *read = budgets[i].baseline ? ms_inputs_find(inputs, budgets[i].baseline) : NULL;
         if (read)
             refuse(&budgets[i], &states[i].refusal,
-                   "%.120s is read in this run (as %.120s): a baseline would replace it",
+                   "this run reads %.120s (as %.120s), and the baseline would replace it",
                    budgets[i].baseline, read);
     }
 }

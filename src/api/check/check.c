@@ -114,7 +114,7 @@ static ms_status set_member(ms_arena *arena, ms_inference *n, ms_json_value valu
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
     if (strcmp(ms_json_key(value), "fit") == 0)
         return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "fit has no place here: a budget is of settings that are known");
+                            "a budget cannot use fit, because its settings must be known");
     ms_status status = ms_inference_set(n, ms_json_key(value), text, &reason);
     return status == MS_OK
                ? MS_OK
@@ -178,7 +178,8 @@ static ms_status deployment_report(ms_arena *arena, const char *text, size_t len
     const ms_json_source source = {"report", text, length};
     ms_status status = ms_json_parse(&source, &document, err);
     if (status == MS_OK && ms_json_kind_of(ms_json_root(document)) == MS_JSON_ARRAY)
-        status = ms_fail(err, MS_ERR_CONFIG, "a budget is of one deployment: it takes no lists");
+        status = ms_fail(err, MS_ERR_CONFIG,
+                         "a budget describes one deployment, so its settings take no lists");
     if (status == MS_OK)
         status = ms_report_read(arena, ms_json_root(document), report, err);
     ms_json_free(document);
@@ -288,13 +289,14 @@ static ms_status read_baseline(const ms_check *check, ms_arena *arena, ms_verdic
         ms_error_set(&v->error, status, "%.160s: %s", b->baseline, outside.text);
     } else if (status == MS_ERR_IO && v->error.line == 0) {
         v->error = (ms_error){0};
-        ms_error_set(&v->error, status, "no baseline %.120s; memscope baseline --update writes it",
+        ms_error_set(&v->error, status,
+                     "there is no baseline %.120s; memscope baseline --update writes it",
                      b->baseline);
     } else if (status == MS_OK && !v->has_before) {
         status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is not a report", b->baseline);
     } else if (status == MS_OK && v->before.is_plan) {
-        status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is a plan; a baseline is a report",
-                         b->baseline);
+        status = ms_fail(&v->error, MS_ERR_CONFIG,
+                         "%.160s is a plan, but a baseline must be a report", b->baseline);
     }
     budget_point(arena, check->path, b, b->baseline_place, &v->error);
     return status;

@@ -145,7 +145,7 @@ static ms_status check_files(const ms_run_setting *settings, size_t count, ms_er
         if (field >= 0 && ms_run_field_kind((size_t)field)->is_file &&
             strcmp(settings[i].value, "-") == 0)
             return ms_fail(err, MS_ERR_USAGE,
-                           "%s: standard input is read once, so it needs one device",
+                           "%s: standard input can be read only once, so give one device",
                            settings[i].field);
     }
     return MS_OK;
@@ -318,11 +318,12 @@ static ms_status note_prepared(ms_devices *t, const ms_device_run *shared,
         return MS_OK;
     ms_status status = count_with(t, shared, "checkpointing", "all", question, &count, err);
     if (status == MS_OK)
-        status = ms_note_add(&t->notes, t->arena, err,
-                             "PEFT's preparation of the quantised base checkpoints every layer "
-                             "unless it is told not to, which this run does not have: with "
-                             "--checkpointing all it fits on %" PRIu32 " of %" PRIu32 " devices",
-                             count, t->devices.count);
+        status = ms_note_add(
+            &t->notes, t->arena, err,
+            "when PEFT prepares a quantised base it checkpoints every layer by default, but this "
+            "run checkpoints none: with --checkpointing all it fits on %" PRIu32 " of %" PRIu32
+            " devices",
+            count, t->devices.count);
     if (status != MS_OK)
         return status;
     const char *last = t->notes.texts[t->notes.count - 1];
@@ -389,7 +390,7 @@ static ms_status check_plan(const ms_plan *plan, ms_error *err)
                           : s->curve                                ? "curve"
                           : strcmp(s->target, ms_every_target) == 0 ? "target all"
                                                                     : NULL;
-    return refused ? ms_fail(err, MS_ERR_USAGE, "--%s is for one device", refused) : MS_OK;
+    return refused ? ms_fail(err, MS_ERR_USAGE, "--%s works with one device only", refused) : MS_OK;
 }
 
 static ms_status plan_each(ms_devices *t, const ms_plan *plan, ms_error *err)

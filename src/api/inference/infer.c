@@ -316,7 +316,8 @@ ms_status ms_inference_write(const ms_inference *n, const char *format, FILE *ou
                                 .style = &n->style};
     const ms_writer *writer = ms_writer_find(MS_DOCUMENT_INFER, format, err);
     if (writer && (writer->needs & MS_NEEDS_ROWS) && !view.rows)
-        return ms_fail(err, MS_ERR_USAGE, "%s has a line for each value of a list, as --device all",
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s has a line for each value of a list, so give one, such as --device all",
                        format);
     return writer ? ms_writer_write(writer, &view, n->arena, out, err) : MS_ERR_USAGE;
 }

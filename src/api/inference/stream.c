@@ -92,13 +92,13 @@ static ms_status note_rows(ms_streaming *s, ms_error *err)
     ms_status status = MS_OK;
     if (t->most_asked >= layers && layers > 1)
         status = ms_note_add(&s->notes, s->arena, err,
-                             "prefetch: the model has %" PRIu32 " layers, so more than %" PRIu32
+                             "prefetch: the model has %" PRIu32 " layers, so numbers above %" PRIu32
                              " count as that",
                              layers, layers - 1);
     if (status == MS_OK && t->rows.items[t->rows.count - 1].stays)
         status = ms_note_add(
             &s->notes, s->arena, err, "%s on the device: only the first pass copies",
-            layers > 1 ? "with a place for each, all layers stay" : "the only layer stays");
+            layers > 1 ? "with room for each, all layers stay" : "the only layer stays");
     if (status == MS_OK && t->phase == MS_INFERENCE_PREFILL && t->cache_bytes == 0)
         status = ms_note_add(&s->notes, s->arena, err,
                              "this model keeps no cache of keys and values here");
@@ -157,10 +157,11 @@ static void note_room(ms_streaming *s, const ms_stream_measured *m, uint64_t pre
 {
     ms_error ignored = {.status = MS_OK};
     if (m->has_predicted && m->predicted.out_of_memory)
-        (void)ms_note_add(&s->notes, s->arena, &ignored,
-                          "with %" PRIu64
-                          " ahead it is predicted not to fit in what this device has left",
-                          prefetch);
+        (void)ms_note_add(
+            &s->notes, s->arena, &ignored,
+            "with %" PRIu64
+            " ahead it is predicted not to fit into the memory that this device has left",
+            prefetch);
 }
 
 static ms_status run_row(ms_streaming *s, ms_backend *backend, const ms_stream_source *source,

@@ -76,10 +76,9 @@ static ms_status check_version(ms_json_value root, ms_error *err)
     ms_json_value v;
     const char *version = NULL;
     if (!ms_json_find(root, "schema_version", &v) || !ms_json_find(root, "parameters", &v))
-        return ms_json_fail(
-            err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-            "not a calibration: expected the output of `memscope calibrate -o calibration.json` "
-            "writes");
+        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "it is not a calibration: expected a file that `memscope calibrate -o "
+                            "calibration.json` writes");
     (void)ms_json_find(root, "schema_version", &v);
     ms_status status = ms_json_get_string(v, &version, err);
     if (status == MS_OK && (strncmp(version, "1.", 2) != 0))

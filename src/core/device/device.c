@@ -261,7 +261,7 @@ static ms_status read_device(ms_arena *arena, ms_json_value value, ms_device *de
     for (size_t i = 0; i < CELL_COUNT_OF_ROWS && status == MS_OK; i++)
         if (!(reader.seen >> i & 1))
             status = ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                  "no \"%s\"; write null where it is unknown", cells[i].path);
+                                  "\"%s\" is missing; write null if it is unknown", cells[i].path);
     return status;
 }
 

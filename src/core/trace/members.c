@@ -150,11 +150,11 @@ static ms_status check_member(const ms_members_reading *r, const ms_member *m, m
     const uint8_t rank = *((const uint8_t *)row + m->count.offset);
     if (m->check < MS_ROW_KINDS && count >= rows[m->check])
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "there is no number %" PRIu64 " here: the trace has %" PRIu32 " %s",
-                            count, rows[m->check], row_names[m->check]);
+                            "there is no number %" PRIu64 ": the trace has %" PRIu32 " %s", count,
+                            rows[m->check], row_names[m->check]);
     if (m->check >= MS_ROW_KINDS && count > MS_MAX_RANK)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%" PRIu64 " dimensions, and no tensor has more than %d", count,
+                            "found %" PRIu64 " dimensions, but a tensor has at most %d", count,
                             MS_MAX_RANK);
     if (m->check == MS_ROW_SIZES && count != rank)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,

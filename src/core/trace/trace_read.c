@@ -62,7 +62,7 @@ static ms_status read_version(ms_trace_reading *r, ms_json_value head)
         status = ms_json_get_string(v, &version, r->err);
     if (status == MS_OK && strncmp(version, "1.", 2) != 0)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a trace of version %.20s; this memscope reads 1.x", version);
+                            "the trace has version %.20s, but this memscope reads 1.x", version);
     return status;
 }
 
@@ -71,7 +71,7 @@ static ms_status read_head(ms_trace_reading *r, ms_json_value line)
     ms_json_value head;
     if (!ms_json_find(line, "trace", &head))
         return ms_json_fail(r->err, line, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "not a trace: its first line is {\"trace\": ...}");
+                            "it is not a trace: a trace's first line is {\"trace\": ...}");
     const struct {
         const char *key;
         uint32_t *count;
@@ -160,7 +160,7 @@ static ms_status check_end(const ms_trace_reading *r, const char *name)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         if (tables[i].found != tables[i].announced)
             return ms_fail(r->err, MS_ERR_CONFIG,
-                           "%s has %" PRIu32 " %s where its first line says %" PRIu32, name,
+                           "%s has %" PRIu32 " %s, but its first line says %" PRIu32, name,
                            tables[i].found, tables[i].what, tables[i].announced);
     if (r->op != MS_NONE || r->is_in_phase)
         return ms_fail(r->err, MS_ERR_CONFIG, "%s ends within %s", name,
@@ -300,7 +300,7 @@ static ms_status measure_symbol(ms_trace_reading *r, ms_json_value v, const ms_s
     }
     if (!is_built)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a symbol is built of symbols that stand before it");
+                            "a symbol can only use symbols listed before it");
     if (s->kind == MS_SYMBOL_NAME && !s->text)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "a name without a text");
     if (length > MOST_FORMULA_BYTES)
@@ -416,8 +416,8 @@ static ms_status read_mark(ms_trace_reading *r, ms_json_value v)
                    row.micro_step == r->mark.micro_step;
     if (row.begin == r->is_in_phase || (!row.begin && !is_same) || row.step < r->mark.step)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a phase begins where none runs, in the same step or a later one, and "
-                            "ends before another begins");
+                            "a phase may begin only when none runs, in the same step or a later "
+                            "one, and must end before another begins");
     r->is_in_phase = row.begin;
     r->mark = row;
     return trace_reading_kept(r, ms_trace_add_mark(&r->file->trace, row) != MS_NONE);
@@ -528,14 +528,15 @@ static ms_status trace_reading_line(ms_trace_reading *r, ms_json_value line)
     ms_json_value v;
     if (ms_json_length(line) != 1 || !ms_json_first(line, &v))
         return ms_json_fail(r->err, line, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a line of a trace has one member: its kind");
+                            "a line of a trace must have one member: its kind");
     uint32_t kind = find_kind(ms_json_key(v));
     if (kind == sizeof kinds / sizeof kinds[0])
         return ms_json_fail(r->err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "no such kind of line in a trace");
+                            "a trace has no lines of this kind");
     if (!kinds[kind].is_event && r->file->trace.events.count)
-        return ms_json_fail(r->err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "a row of a table among the events: tables stand before them");
+        return ms_json_fail(
+            r->err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+            "a table row appears among the events, but tables must come before them");
     return kinds[kind].read(r, v);
 }
 
@@ -629,7 +630,7 @@ static ms_status trace_reading_begin_op(ms_trace_reading *r, ms_json_value v)
     ms_op_exec row = {0};
     if (r->op != MS_NONE)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "an operator begins before the one that runs has ended");
+                            "an operator begins before the running one has ended");
     ms_status status = trace_reading_row(r, &ms_op_members, v, &row);
     uint64_t traffic_bytes = row.traffic_bytes;
     if (status == MS_OK)
@@ -655,7 +656,7 @@ static ms_status trace_reading_end_op(ms_trace_reading *r, ms_json_value v)
         return status;
     if (id != r->op)
         return ms_json_fail(r->err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "operator %" PRIu32 " ends, but it does not run", id);
+                            "operator %" PRIu32 " ends, but it is not running", id);
     r->op = MS_NONE;
     return trace_reading_event(r, MS_EVENT_OP_END, id);
 }

@@ -64,9 +64,8 @@ static ms_status fit_reserved(ms_regression *f)
     ms_status status = MS_OK;
     if (!ms_least_tells_apart(f->rows, f->count, f->wanted)) {
         f->wanted = 2; /* all of one size */
-        status =
-            ms_regression_note(f, "workspaces: all points are of one size, so workspaces cannot "
-                                  "be separated from the margin");
+        status = ms_regression_note(f, "workspaces: all points have one size, so workspaces cannot "
+                                       "be separated from the margin");
     }
     ms_regression_set_coefficients(f, kinds, 0);
     ms_regression_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
@@ -246,14 +245,15 @@ static ms_status check_fitted(const ms_regression *f)
     for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *fitted = &r->calibration.parameters[i];
         if (fitted->high > ms_parameter_rows[i].most)
-            return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%s is fitted as %.3g: the measurements are not of the predicted steps",
-                           ms_parameter_rows[i].title, fitted->high);
+            return ms_fail(
+                f->err, MS_ERR_CONFIG,
+                "%s is fitted as %.3g: the measurements do not belong to the predicted steps",
+                ms_parameter_rows[i].title, fitted->high);
         is_any = is_any || fitted->points > 0;
     }
     if (is_any)
         return MS_OK;
-    return ms_fail(f->err, MS_ERR_CONFIG, "too few points to fit anything: %s%s%s",
+    return ms_fail(f->err, MS_ERR_CONFIG, "there are too few points to fit anything: %s%s%s",
                    r->note_count > 0 ? r->notes[0] : "no point has a measured figure",
                    r->note_count > 1 ? "; " : "", r->note_count > 1 ? r->notes[1] : "");
 }

@@ -39,9 +39,8 @@ static ms_status join_classes(ms_regression *f)
         for (int c = 1; c < MS_LEAST_COLUMNS; c++)
             f->rows[i].columns[0] += f->rows[i].columns[c];
     f->is_joined = true;
-    return ms_regression_note(
-        f, "classes of operators: their shares are alike in all points, so one factor "
-           "is fitted for all");
+    return ms_regression_note(f, "classes of operators: their shares are similar in all points, so "
+                                 "one factor is fitted for all");
 }
 
 _Static_assert((int)MS_OP_CLASSES <= (int)MS_LEAST_COLUMNS, "a class has no column");

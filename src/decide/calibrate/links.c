@@ -33,7 +33,7 @@ static ms_status get_flag(reading *r, const char *pointer, bool *is_true, ms_jso
 {
     ms_json_value found;
     if (!ms_json_find_pointer(r->root, pointer, &found))
-        return ms_json_fail(r->err, r->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no %s in it",
+        return ms_json_fail(r->err, r->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "it has no %s",
                             pointer);
     *at = found;
     return ms_json_get_bool(found, is_true, r->err);
@@ -46,13 +46,13 @@ static ms_status check_measured(reading *r)
     ms_status status = get_flag(r, "/metadata/simulated_device", &is_simulated, &at);
     if (status == MS_OK && is_simulated)
         return ms_json_fail(r->err, at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "measured on a simulated device, which runs nothing: its figures are "
-                            "no measurements");
+                            "it was measured on a simulated device, which runs nothing, so its "
+                            "figures are not measurements");
     if (status == MS_OK)
         status = get_flag(r, "/metadata/partial", &is_partial, &at);
     if (status == MS_OK && is_partial)
         return ms_json_fail(r->err, at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "the measurement was cut off: expected a whole one");
+                            "the measurement was cut off: expected a complete one");
     return status;
 }
 
@@ -94,13 +94,13 @@ static ms_status check_title(reading *r)
         return MS_OK;
     if (!ms_json_find_pointer(r->root, "/metadata/device_title", &at))
         return ms_json_fail(r->err, r->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no /metadata/device_title in it");
+                            "it has no /metadata/device_title");
     ms_status status = ms_json_get_string(at, &title, r->err);
     if (status != MS_OK || ms_device_is_titled(r->device, title))
         return status;
     return ms_json_fail(r->err, at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "measured on '%.60s', but meant for %.40s, %.60s", title, r->device->name,
-                        r->device->title);
+                        "it was measured on '%.60s', but is meant for %.40s, %.60s", title,
+                        r->device->name, r->device->title);
 }
 
 /* ---- points ---- */

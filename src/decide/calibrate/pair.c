@@ -25,8 +25,8 @@ static ms_status check_measured(const ms_measured_step *step, ms_error *err)
     ms_status status = ms_placed_text(&step->mode, &text, err);
     if (status == MS_OK && strcmp(text, "null") == 0)
         return ms_json_fail(err, step->mode.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "measured on a simulated device: expected a report of "
-                            "`memscope capture --real`");
+                            "it was measured on a simulated device: expected a report of `memscope "
+                            "capture --real`");
     if (status == MS_OK && strcmp(text, "cuda") != 0)
         return ms_json_fail(err, step->mode.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "found '%.40s', expected a runtime_report.json, whose mode is 'cuda'",
@@ -48,8 +48,8 @@ static ms_status check_title(const ms_device *device, const ms_measured_step *st
     if (status != MS_OK || ms_device_is_titled(device, text))
         return status;
     return ms_json_fail(err, step->device_title.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "measured on '%.60s', but predicted for %.40s, %.60s", text, device->name,
-                        device->title);
+                        "it was measured on '%.60s', but predicted for %.40s, %.60s", text,
+                        device->name, device->title);
 }
 
 /* Drivers keep more or less of it for themselves; models of one name are further apart. */
@@ -62,9 +62,10 @@ static ms_status check_size(const ms_device *device, const ms_measured_step *ste
     ms_status status = ms_placed_number(&step->device_bytes, false, &bytes, err);
     if (status != MS_OK || bytes <= 0 || fabs(bytes - predicted) <= tolerance * predicted)
         return status;
-    return ms_json_fail(err, step->device_bytes.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "measured on a device of %.0f MiB, but predicted for %.40s with %.0f MiB",
-                        bytes / MIB, device->name, predicted / MIB);
+    return ms_json_fail(
+        err, step->device_bytes.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+        "it was measured on a device with %.0f MiB, but predicted for %.40s with %.0f MiB",
+        bytes / MIB, device->name, predicted / MIB);
 }
 
 static ms_status check_device(const ms_report_pair *pair, const ms_measured_step *step,
@@ -85,7 +86,7 @@ static ms_status check_pair(const ms_report_pair *pair, const ms_predicted_step 
 {
     if (!predicted->device.is_there)
         return ms_json_fail(err, predicted->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no %s in it: expected a static_report.json",
+                            "it has no %s: expected a static_report.json",
                             predicted->device.pointer);
     ms_status status = ms_placed_text(&predicted->device, device, err);
     if (status == MS_OK)

@@ -64,7 +64,7 @@ static ms_status check_bytes(const ms_measured_point *p, const ms_device *device
     const figure figures[] = {
         {"told_reserved_bytes", "the predicted reserved memory", p->predicted_reserved},
         {"measured_reserved_bytes", "the measured reserved memory", p->measured_reserved},
-        {"measured_device_bytes", "the memory that the device showed", p->measured_device}};
+        {"measured_device_bytes", "the memory in use that the device showed", p->measured_device}};
     char text[MS_BYTES_TEXT], size[MS_BYTES_TEXT];
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         double bytes = figures[i].bytes, most = size_of(device);
@@ -101,9 +101,8 @@ static ms_status check_context(const ms_measured_point *p, ms_error *err)
     if (context > most_context)
         return ms_measured_point_fail(
             p, err,
-            "a context of %s, where the usual ones take 150 MiB to 2 GiB: "
-            "the memory that the device showed is another program's too, "
-            "or something else",
+            "a context of %s, where the usual ones take 150 MiB to 2 GiB: the memory in use that "
+            "the device showed is another program's too, or something else",
             bytes_text(context, text));
     return MS_OK;
 }
@@ -194,14 +193,14 @@ static void remark_context(remarks *r, const ms_fitted *f)
         return;
     if (f->value < few || f->value > many)
         remark(r,
-               "context: %s, usually 150 MiB to 2 GiB. It is added to each prediction, so what "
-               "other programs had on the device counts every time",
+               "context: %s, usually 150 MiB to 2 GiB. It is added to each prediction, so memory "
+               "that other programs used on the device is counted every time",
                bytes_text(f->value, a));
     if (f->high - f->low > spread)
         remark(r,
-               "context: from %s to %s, usually within 256 MiB. It is the device's and the "
-               "driver's, so some points were measured beside other programs or with other "
-               "libraries; the middle one is used",
+               "context: from %s to %s, usually within 256 MiB. It depends only on the device and "
+               "driver, so some points were measured beside other programs or with other "
+               "libraries; the median is used",
                bytes_text(f->low, a), bytes_text(f->high, b));
 }
 
@@ -231,14 +230,14 @@ static void remark_reserved(remarks *r, const ms_fitted *workspace, const ms_fit
                bytes_text(workspace->value, text));
     if (margin->points > 0 && margin->value > 0.1)
         remark(r,
-               "margin: %.1f %%, usually below 10 %%. The steps reserve more than is predicted, "
-               "which is more likely a setting that differs than fragmentation: memscope compare "
+               "margin: %.1f %%, usually below 10 %%. The steps reserve more than predicted, more "
+               "likely because a setting differs than because of fragmentation: memscope compare "
                "names it",
                100 * margin->value);
     if (margin->points > 0 && margin->high - margin->low > 0.05)
         remark(r,
-               "margin: from %.1f to %.1f %%, depending on a single point. The points do not "
-               "follow one rule, and the next step may not either",
+               "margin: from %.1f to %.1f %%, depending on a single point. The points follow no "
+               "common rule, so the next step may not either",
                100 * margin->low, 100 * margin->high);
 }
 
@@ -249,8 +248,8 @@ static void remark_times(remarks *r, const ms_device *device)
     for (int i = MS_PARAMETER_PRODUCT; i <= MS_PARAMETER_OTHER; i++)
         if (fitted[i].points > 0 && fitted[i].value > most)
             remark(r,
-                   "%s: %.1f, usually below 10. The time holds something else than these "
-                   "operators, as data or the host that is waited for, or was measured elsewhere",
+                   "%s: %.1f, usually below 10. The time includes something other than these "
+                   "operators, such as waiting for data or the host, or was measured elsewhere",
                    ms_parameter_rows[i].title, fitted[i].value);
     const struct {
         ms_parameter_kind kind;
@@ -260,7 +259,9 @@ static void remark_times(remarks *r, const ms_device *device)
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
         const ms_fitted *f = &fitted[links[i].kind];
         if (f->points > 0 && links[i].rate > 0 && f->value > 1.1 * links[i].rate)
-            remark(r, "%s: %.1f GB/s, and that of %.40s carries %.1f. Copies will look too fast",
+            remark(r,
+                   "%s: %.1f GB/s, but the link of %.40s carries %.1f. Predicted copies will be "
+                   "too fast",
                    ms_parameter_rows[links[i].kind].title, f->value / 1e9, device->name,
                    links[i].rate / 1e9);
     }

@@ -308,10 +308,10 @@ static ms_status read_entry(reading *r, ms_json_value value)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected either \"config\", \"run\" or \"infer\"");
     if (b.infer.document && !is_of_inference(b.limits.measure))
-        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "phase: %s is of a step of training; of inference there are peak and "
-                            "weights",
-                            ms_measure_names[b.limits.measure]);
+        return ms_json_fail(
+            r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "phase: %s belongs to a step of training; inference has peak and weights",
+            ms_measure_names[b.limits.measure]);
     if (b.config && is_pattern(b.config))
         return push_matches(r, value, &b);
     if (b.config && !(b.config = ms_path_beside(r->arena, r->path, b.config)))
@@ -326,7 +326,7 @@ static ms_status read_entries(reading *r, ms_json_value root)
     ms_status status = ms_json_get_list(root, "budgets", &list, r->err);
     if (status == MS_OK && ms_json_length(list) == 0)
         return ms_json_fail(r->err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no budgets: nothing would be checked");
+                            "there are no budgets, so nothing would be checked");
     if (status != MS_OK)
         return status;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))

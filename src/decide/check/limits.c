@@ -79,7 +79,8 @@ static ms_status read_one(const char *text, ms_amount *amount, ms_error *err)
 {
     bool is_share = strchr(text, '%') != NULL;
     if ((is_share && amount->has_share) || (!is_share && amount->has_bytes))
-        return ms_fail(err, MS_ERR_CONFIG, "two sizes or two shares; expected at most one of each");
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "found two sizes or two shares, expected at most one of each");
     if (is_share && !read_share(text, &amount->share))
         return ms_fail(err, MS_ERR_CONFIG, "'%.40s' is not a share; write for example 95%%", text);
     amount->has_share = amount->has_share || is_share;

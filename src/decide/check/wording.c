@@ -50,7 +50,7 @@ static void put_fit(line *l, const ms_verdict *v)
     if (v->report.left_out.names && *v->report.left_out.names) {
         put(l, "%s%s: not predicted: %.300s (memscope analyze says where; --assume KEY=harmless)",
             l->used ? "; " : "",
-            v->outcome == MS_OUTCOME_UNKNOWN ? "unknown" : "whatever else is set",
+            v->outcome == MS_OUTCOME_UNKNOWN ? "unknown" : "with any other settings",
             v->report.left_out.names);
         return;
     }

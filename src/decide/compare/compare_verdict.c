@@ -100,12 +100,13 @@ static const struct meaning {
 } meanings[] = {
     {"weight", "other parameters, or another dtype"},
     {"buffer", "buffers that only one of them has"},
-    {"gradient", "gradients of another dtype, freed at another time, or of other parameters"},
+    {"gradient", "gradients of another dtype, freed at another time, or for other parameters"},
     {"optimizer_state", "another optimizer, or a first step, which creates the states"},
-    {"input", "tensors from before the step: inputs, workspaces of libraries, the program's own"},
+    {"input",
+     "tensors from before the step: inputs, library workspaces, the program's own tensors"},
     {"activation", "other kernels, or operators that save other tensors for backward"},
     {"temporary", "other kernels, or another order of allocations and frees at the peak"},
-    {"rounding", "ends of cached blocks that were too small to be split off"},
+    {"rounding", "remainders of cached blocks that were too small to be split off"},
 };
 
 /* Where both have the same parameters and the same optimizer, only blocks are left. */
@@ -227,9 +228,9 @@ static void find_notes(ms_compare_view *v)
 {
     const ms_recorded *a = v->first, *b = v->second;
     if (a->device && b->device && strcmp(a->device, b->device) != 0)
-        add_note(v, "They are from different devices.");
+        add_note(v, "They are for different devices.");
     if (a->torch && b->torch && !is_same_torch(a->torch, b->torch))
-        add_note(v, "They are from different versions of PyTorch.");
+        add_note(v, "They are for different versions of PyTorch.");
     if ((!a->is_static && a->steps == 1) || (!b->is_static && b->steps == 1))
         add_note(v, "One of them is a first step, which creates the optimizer's states.");
     if (!a->engine && (strcmp(a->outcome, "stepped") != 0 || strcmp(b->outcome, "stepped") != 0))

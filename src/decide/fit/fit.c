@@ -122,7 +122,7 @@ static ms_status fewest_check(const ms_fit_trials *t)
     if (parallel->reshard_ranks > 0)
         return refuse(t, "reshard-ranks, which must divide them");
     if (parallel->build == MS_BUILD_BROADCAST)
-        return refuse(t, "build broadcast, which is predicted for even shards alone");
+        return refuse(t, "build broadcast, which is predicted only for even shards");
     return MS_OK;
 }
 
@@ -152,7 +152,7 @@ static ms_status set_range(fewest *f)
     if (f->first <= f->most)
         return MS_OK;
     return ms_fail(t->err, MS_ERR_USAGE,
-                   "what: gpus are searched up to %d, but this layout begins with %" PRIu64,
+                   "what: gpus are searched up to %d, but this layout starts at %" PRIu64,
                    MOST_TRIED, f->first);
 }
 

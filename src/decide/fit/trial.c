@@ -60,7 +60,7 @@ static ms_status apply_batch(ms_variation *v, uint64_t sequences, ms_error *err)
     const uint64_t given = run->joined ? run->joined : run->batch;
     if (run->documents && !run->joined)
         return ms_fail(err, MS_ERR_USAGE,
-                       "what: batch is not searched with documents, which are of one row: give "
+                       "what: batch is not searched with documents, which form one row: give "
                        "batch, or search seq");
     if (run->joined) {
         run->documents = run->documents ? documents_of(run, sequences) : 0;

@@ -141,7 +141,7 @@ static const struct {
                             "is for --planner rules, with offload allowed"},
     [CHECKPOINTS] = {has_checkpoints, "is not for --fsdp, which checkpoints nothing"},
     [SHARDS] = {has_shards, "is for --fsdp"},
-    [UNITS] = {has_search, "is for --graph, and for a model that is sharded"},
+    [UNITS] = {has_search, "works only with --graph and with a sharded model"},
 };
 
 /* ---- the rows ---- */

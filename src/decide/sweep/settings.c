@@ -106,10 +106,10 @@ ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, co
 ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)
 {
     if (s->step && !s->fit)
-        return ms_fail(err, MS_ERR_USAGE, "step is only for fit");
+        return ms_fail(err, MS_ERR_USAGE, "step works only with fit");
     if (s->frontier && s->shards > 1)
         return ms_fail(err, MS_ERR_USAGE,
-                       "frontier: a shard has only its own rows; join the shards first: "
+                       "frontier: a shard has only its own rows; join the shards first, with "
                        "memscope merge --frontier");
     return MS_OK;
 }

@@ -120,7 +120,7 @@ static ms_status elapsed(ms_backend *backend, ms_backend_event *begin, ms_backen
                          double *ms, ms_error *err)
 {
     bool have = ms_replay_event_elapsed(of(backend)->streams, begin, end, ms);
-    return have ? MS_OK : ms_fail(err, MS_ERR_INTERNAL, "an event has not happened");
+    return have ? MS_OK : ms_fail(err, MS_ERR_INTERNAL, "an event has not occurred");
 }
 
 static ms_status synchronize(ms_backend *backend, ms_backend_stream *stream, ms_error *err)

@@ -48,14 +48,14 @@ ms_status ms_replay_check(const ms_trace *trace, ms_error *err)
 {
     if (!has_first_streams(trace))
         return ms_fail(err, MS_ERR_CONFIG,
-                       "cannot be run: its first %d streams must be for operators, copies to the "
-                       "device, copies to the host, and updates on the host",
+                       "it cannot be run: its first %d streams must be for operators, copies to "
+                       "the device, copies to the host, and updates on the host",
                        MS_FIRST_STREAMS);
     if (trace->streams.count > MOST_STREAMS)
-        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has more than %d streams",
+        return ms_fail(err, MS_ERR_CONFIG, "it cannot be run: it has more than %d streams",
                        MOST_STREAMS);
     if (!has_step(trace))
-        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has no whole step");
+        return ms_fail(err, MS_ERR_CONFIG, "it cannot be run: it has no complete step");
     return MS_OK;
 }
 

@@ -21,12 +21,12 @@ static const char *why_unknown(const ms_run_config *run)
 {
     const ms_parallel *parallel = &run->parallel;
     if (parallel->layout.kind == MS_PARALLEL_ZERO)
-        return "DeepSpeed's engine keeps copies in fp32 that a run without it does not have";
+        return "DeepSpeed's engine keeps copies in fp32, which a run without it does not have";
     if (parallel->offloads)
-        return "with fsdp-offload the host keeps what one device would hold";
+        return "with fsdp-offload the host keeps what the device would keep otherwise";
     if (has_own_types(parallel) &&
         (parallel->shard_dtype != MS_DTYPE_F32 || !has_autocast(parallel->param_dtype)))
-        return "one device has no type of the computation other than that of the weights";
+        return "on one device the type of the computation is that of the weights";
     return NULL;
 }
 

@@ -322,10 +322,11 @@ static ms_status settle(finding *f, ms_arena *arena, ms_rank_table *table)
         return measure(f, arena, table);
     if (f->run->parallel.choice.kind == MS_RANK_ANY)
         return MS_OK;
-    return ms_fail(f->err, MS_ERR_USAGE,
-                   "rank: all ranks of %s are too many to simulate (at most %d that differ, and "
-                   "%" PRIu64 " passes through a layer): give a rank, such as --rank 0",
-                   ms_layout_name(layout), MOST_ASKED, f->most_passes);
+    return ms_fail(
+        f->err, MS_ERR_USAGE,
+        "rank: %s has too many ranks to simulate them all (at most %d that differ, and %" PRIu64
+        " passes through a layer): give a rank, such as --rank 0",
+        ms_layout_name(layout), MOST_ASKED, f->most_passes);
 }
 
 static ms_status settle_rank(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
@@ -376,9 +377,9 @@ static ms_status note_padding(ms_arena *arena, const ms_run_config *run,
     own = hundredths(own);
     other = hundredths(other);
     return ms_note_add(notes, arena, err,
-                       "whether a batch is padded depends on the data: the figures are those of "
-                       "%s, which needs %" PRIu64 ".%02" PRIu64 " GiB; %s needs %" PRIu64
-                       ".%02" PRIu64 " (--padding yes, --padding ones)",
+                       "whether a batch is padded depends on the data: the figures are for %s, "
+                       "which needs %" PRIu64 ".%02" PRIu64 " GiB; %s needs %" PRIu64 ".%02" PRIu64
+                       " (--padding yes, --padding ones)",
                        is_padded ? "a padded one" : "one without padding", own / 100, own % 100,
                        is_padded ? "one without padding" : "a padded one", other / 100,
                        other % 100);
@@ -393,9 +394,9 @@ ms_status ms_ranks_settle_noted(ms_arena *arena, const ms_model_config *model, m
     bool is_unknown = parallel->layout.kind != MS_PARALLEL_NONE &&
                       parallel->choice.kind == MS_RANK_ANY && parallel->ranks.count == 0;
     if (status == MS_OK && is_unknown)
-        status = ms_note_add(notes, arena, err,
-                             "other ranks may need more than rank 0: --rank worst looks at all of "
-                             "them");
+        status = ms_note_add(
+            notes, arena, err,
+            "other ranks may need more than rank 0: --rank worst simulates all of them");
     if (status == MS_OK)
         status = ms_padding_settle(model, run, &needs, err);
     return status == MS_OK ? note_padding(arena, run, &needs, notes, err) : status;

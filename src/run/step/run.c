@@ -71,8 +71,8 @@ void ms_step_build_model(ms_model *model, bool casts_buffers, ms_error *err)
     ms_moved_list(&moved, model);
     if (model->exceptions && ms_exceptions_gave_up(model->exceptions))
         ms_tape_fail(tape, ms_fail(err, MS_ERR_CONFIG,
-                                   "quantization_config: the patterns of modules that are not "
-                                   "quantised take too long on this model; write simpler ones"));
+                                   "quantization_config: the patterns of unquantised modules take "
+                                   "too long to match on this model; write simpler ones"));
     if (casts_buffers)
         cast_buffers(model);
     if (!ms_model_index_leaves(model))

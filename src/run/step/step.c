@@ -159,8 +159,8 @@ static bool has_gradient(trainer *t, ms_tensor loss)
     ms_tape *tape = &t->tape;
     if (!loss || ms_idle(tape) || ms_info(tape, loss)->node != MS_NONE)
         return true;
-    ms_tape_fail(tape, ms_fail(t->err, MS_ERR_CONFIG,
-                               "the loss does not depend on anything that is trained"));
+    ms_tape_fail(
+        tape, ms_fail(t->err, MS_ERR_CONFIG, "the loss does not depend on any trained parameter"));
     return false;
 }
 

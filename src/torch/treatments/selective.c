@@ -328,7 +328,7 @@ bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error 
     else if (!w->changed_op)
         (void)ms_fail(err, MS_ERR_CONFIG,
                       "%s%.40s draws random numbers for its dropout: if its results are kept, "
-                      "dropouts behind it draw others than in forward",
+                      "later dropouts draw other numbers than in forward",
                       before, w->random_op);
     else
         (void)ms_fail(err, MS_ERR_CONFIG,

@@ -225,7 +225,7 @@ static const change_case changes[] = {
     {"two tell nothing", keep_two, MS_PARAMETER_COUNT, NULL, "too few points to fit anything"},
     {"one factor for classes in like shares", like_shares, MS_PARAMETER_COUNT,
      "one factor is fitted for all", NULL},
-    {"all of one size", one_size, MS_PARAMETER_WORKSPACE, "all points are of one size", NULL},
+    {"all of one size", one_size, MS_PARAMETER_WORKSPACE, "all points have one size", NULL},
     {"less on the device than is reserved", shows_less, MS_PARAMETER_COUNT, NULL,
      "shows less than its reserved memory"},
     {"less on the device than is told to be reserved", shows_less_than_told, MS_PARAMETER_COUNT,

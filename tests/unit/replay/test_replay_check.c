@@ -34,9 +34,9 @@ static const check_case cases[] = {
     {"too many streams", 65, MS_STREAM_COPY, {STEP(true), STEP(false)}, 2, "more than 64"},
     {"too few streams", 3, MS_STREAM_COPY, {STEP(true), STEP(false)}, 2, "first 4 streams"},
     {"other streams", 4, MS_STREAM_COMPUTE, {STEP(true), STEP(false)}, 2, "first 4 streams"},
-    {"no phases", 4, MS_STREAM_COPY, {{0}}, 0, "no whole step"},
-    {"a build alone", 4, MS_STREAM_COPY, {BUILD(true), BUILD(false)}, 2, "no whole step"},
-    {"a phase without an end", 4, MS_STREAM_COPY, {STEP(true)}, 1, "no whole step"},
+    {"no phases", 4, MS_STREAM_COPY, {{0}}, 0, "no complete step"},
+    {"a build alone", 4, MS_STREAM_COPY, {BUILD(true), BUILD(false)}, 2, "no complete step"},
+    {"a phase without an end", 4, MS_STREAM_COPY, {STEP(true)}, 1, "no complete step"},
 };
 
 static void check(void **state)

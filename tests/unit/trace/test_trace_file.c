@@ -289,16 +289,17 @@ static const refusal refusals[] = {
      TABLES "{\"mark\": {\"begin\": true, \"phase\": \"sleep\", \"step\": 0, "
             "\"micro_step\": 0, \"repeats\": 1}}\n",
      "no such phase", "/mark/phase", 6},
-    {"another operator ends", TABLES OP "{\"end\": 0}\n{\"end\": 0}\n", "does not run", "/end", 8},
-    {"one in the other", TABLES OP OP, "before the one that runs", "/begin", 7},
+    {"another operator ends", TABLES OP "{\"end\": 0}\n{\"end\": 0}\n", "is not running", "/end",
+     8},
+    {"one in the other", TABLES OP OP, "before the running one", "/begin", 7},
     {"work that nobody gave", TABLES "{\"wait\": {\"stream\": 0, \"work\": 0}}\n", "0 pieces",
      "/wait/work", 6},
     {"a use of nothing", TABLES "{\"use\": {\"storage\": 0, \"stream\": 0}}\n", "not allocated",
      "/use", 6},
-    {"no such line", TABLES "{\"sleep\": 0}\n", "no such kind", "/sleep", 6},
+    {"no such line", TABLES "{\"sleep\": 0}\n", "no lines of this kind", "/sleep", 6},
     {"two in a line", TABLES "{\"alloc\": 0, \"free\": 0}\n", "one member", "", 6},
     {"a table too late", TABLES "{\"alloc\": 0}\n{\"name\": \"x\"}\n", "before them", "/name", 7},
-    {"cut", TABLES "{\"alloc\": 0}\n", "0 operators where its first line says 1", "", 0},
+    {"cut", TABLES "{\"alloc\": 0}\n", "0 operators, but its first line says 1", "", 0},
 };
 
 static void check_refusal(void **state)

@@ -26,10 +26,9 @@ static const uint32_t without_clock = MS_MAY_OFFLOAD;
 static const char *why_not(const ms_layout *layout)
 {
     if (ms_layout_has_stages(layout))
-        return "micro-batches of several stages are in flight, and the time of a step is not known";
+        return "micro-batches of several stages are in flight, so the time of a step is not known";
     if (layout->kind == MS_PARALLEL_ZERO && layout->stage == 3)
-        return "modules are gathered ahead across layers, so that what a layer needs depends on "
-               "the others";
+        return "modules are prefetched across layers, so what a layer needs depends on the others";
     return NULL;
 }
 

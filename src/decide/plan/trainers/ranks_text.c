@@ -66,7 +66,7 @@ static ms_status end(const writer *w, const char *trainer, const char **text, ms
 
 static ms_status refuse(const ms_run_config *run, const char *trainer, ms_error *err)
 {
-    return ms_fail(err, MS_ERR_USAGE, "no file of %s says %s", trainer,
+    return ms_fail(err, MS_ERR_USAGE, "no file of %s can state %s", trainer,
                    ms_layout_name(&run->parallel.layout));
 }
 
@@ -365,7 +365,7 @@ ms_status ms_ranks_pytorch(MS_RANKS_ARGUMENTS)
     writer w = begin(arena, run);
     (void)checkpoints;
     if (layout->kind != MS_PARALLEL_DDP && !is_plain(layout, MS_PARALLEL_FSDP2))
-        return ms_fail(err, MS_ERR_USAGE, "no code for PyTorch is printed for %s",
+        return ms_fail(err, MS_ERR_USAGE, "no PyTorch code is printed for %s",
                        ms_layout_name(layout));
     line(&w, "# Behind treat(model), before the optimizer is made, on each of %" PRIu64 " ranks:",
          ms_layout_world(layout));

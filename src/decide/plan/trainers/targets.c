@@ -11,7 +11,7 @@
 /* Gradients and master weights in fp32 whatever the weights are in, layers that save other tensors.
  */
 static const char megatron[] =
-    "its model and optimizer are its own and not predicted; memscope capture runs them, and "
+    "its model and optimizer are its own and are not predicted; memscope capture runs them, and "
     "--target deepspeed plans for what is predicted";
 
 static const ms_target targets[] = {

@@ -448,7 +448,7 @@ static ms_status product(ms_backend *backend, ms_backend_stream *stream,
     cuda_device *d = of(backend);
     if (p->rows > INT32_MAX || p->inner > INT32_MAX || p->columns > INT32_MAX ||
         p->batches > INT32_MAX)
-        return ms_fail(err, MS_ERR_LIMIT, "a product is larger than cuBLAS takes");
+        return ms_fail(err, MS_ERR_LIMIT, "a matrix product is larger than cuBLAS accepts");
     ms_status status = stream == d->products_stream ? MS_OK : set_stream(d, stream, err);
     return status == MS_OK ? fail_products(multiply(d, p), "a product", err) : status;
 }

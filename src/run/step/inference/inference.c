@@ -108,7 +108,7 @@ static ms_status open_cache(passes *p)
     bool decodes = p->inference->phase == MS_INFERENCE_DECODE;
     if (decodes && g->model.config->is_encoder_decoder)
         return ms_fail(g->err, MS_ERR_CONFIG,
-                       "model type %s: decoding is predicted by infer with engine hf alone",
+                       "model type %s: only memscope infer with engine hf predicts decoding",
                        g->model.config->family->model_type);
     return decodes || g->model.config->family->takes_cache
                ? ms_cache_new(&g->model, 0, NULL, &g->cache, g->err)

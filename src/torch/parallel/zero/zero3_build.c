@@ -85,9 +85,10 @@ static void check_pads(ms_tape *tape, const ms_zero3 *all)
         if (ms_zero3_is_trained(all, i))
             pads += ranks - all->parameters.items[i].elements / all->parameters.items[i].shard;
     if (pads > MOST_PADS)
-        ms_tape_refuse(tape, "ZeRO-3 allocates an empty tensor for each rank that has no part of a "
-                             "gradient, and more than 1000000 in a step are not simulated: give "
-                             "fewer ranks, or zero=2");
+        ms_tape_refuse(
+            tape,
+            "ZeRO-3 allocates an empty tensor for each rank that has no part of a gradient, and "
+            "more than 1000000 of them in a step are not simulated: give fewer ranks, or zero=2");
 }
 
 /* A block of experts that DeepSpeed knows by its class, and what is in it. */
