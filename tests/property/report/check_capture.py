@@ -172,7 +172,7 @@ def check_hints():
 # Programs that need no PyTorch, what stands before them, options, exit status, outcome, and the last line on the console.
 ENDINGS = [
     ("import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(3))\ntime.sleep(60)", [], ["--time-limit", "5"], 2, "time_limit",
-     "the capture is incomplete: the program took no 3 optimizer steps in 5 s"),
+     "the capture is incomplete: the program did not take 3 optimizer steps in 5 s"),
     ("import os, signal, time\nos.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)", [], [], 130, "interrupted", "the capture was interrupted: the program was sent signal 2 (Interrupt)"),
     ("import os, signal, time\ntry:\n    os.kill(os.getppid(), signal.SIGTERM)\n    time.sleep(60)\nexcept BaseException:\n    pass", [], [], 130, "interrupted",
      "the capture was interrupted: the program was sent signal 15 (Terminated)"),
@@ -182,7 +182,7 @@ ENDINGS = [
     # A process of another rank ends before it does anything; of this one the device count is that of the launcher's node.
     ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'MEMSCOPE_NULL_COUNT')))\nraise ValueError('it ran')",
      ["env", "RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=4", "LOCAL_WORLD_SIZE=4"], [], 2, "failed", "0 0 4 4"),
-    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], [], 2, None, "to follow, nor a use of CUDA; it exited with status 0"),
+    ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], [], 2, None, "to follow and no use of CUDA; it exited with status 0"),
     ("raise ValueError('it ran')", ["env", "RANK=2", "LOCAL_RANK=2", "WORLD_SIZE=4"], ["--world", "4", "--rank", "2"], 2, "failed", "ValueError: it ran"),
     ("import os\nprint(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'LOCAL_WORLD_SIZE')))\nraise ValueError('it ran')", [],
      ["--world", "20", "--rank", "11"], 2, "failed", "11 3 1 8"),

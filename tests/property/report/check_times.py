@@ -146,7 +146,7 @@ def an_mfu_beside_a_calibration_of_products_is_refused(program):
     calibration = next((ROOT / "tests").glob("**/calibration.json"))
     device = json.loads(calibration.read_text())["device"]
     done = run(program, "analyze", "gpt2", "--device", device, "--calibration", str(calibration), "--mfu", "0.4", code=2)
-    assert "mfu: the calibration has the times of products already" in done.stderr, done.stderr
+    assert "mfu: the calibration already has the times of matrix products" in done.stderr, done.stderr
 
 
 def main():
