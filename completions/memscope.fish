@@ -147,7 +147,7 @@ complete -c memscope -n $analyze -l roundup-power2-divisions -x -d 'round sizes 
 complete -c memscope -n $analyze -l addresses -x -a 'up down' -d 'direction in which the driver places new segments: up, or down as on an H200'
 complete -c memscope -n $analyze -l budget -x -d 'memory the run may use, e.g. 80GiB'
 complete -c memscope -n $analyze -l format -x -a 'console json md csv html svg chrome-trace memory-viz speedscope folded trace' -d 'format of the report: console, json, md, csv, html, svg, ...'
-complete -c memscope -n $analyze -s o -l file -r -d 'file to write it to; - is standard output'
+complete -c memscope -n $analyze -s o -l file -r -d 'output file of --format; - is standard output'
 complete -c memscope -n $analyze -l output -x -d 'write another report as well; may be repeated'
 complete -c memscope -n $analyze -l out -r -d 'write static_report.json and static_report.md there'
 complete -c memscope -n $analyze -l events -r -d 'write the allocations and frees of a step, one per line'

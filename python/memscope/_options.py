@@ -113,7 +113,7 @@ class AnalyzeOptions(RunOptions, total=False):
     treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
     plan: File           # treatments from a plan.json written by `memscope plan` [none]
     format: Text         # format of the report: console, json, md, csv, html, svg, ...
-    file: File           # file to write it to; - is standard output
+    file: File           # output file of --format; - is standard output
     output: Outputs      # write another report as well; may be repeated
     out: File            # write static_report.json and static_report.md there
     events: File         # write the allocations and frees of a step, one per line

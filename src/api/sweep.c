@@ -223,7 +223,7 @@ static ms_status fail_foreign(const ms_rows *rows, ms_error *err)
 {
     return ms_fail(err, MS_ERR_CONFIG,
                    "%s:%" PRIu64 ": this is not the row that this sweep writes here; other "
-                                 "options, another input or another version wrote it",
+                   "options, another input or another version wrote it",
                    rows->name, rows->line_number);
 }
 

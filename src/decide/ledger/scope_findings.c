@@ -79,7 +79,7 @@ bool ms_finding_of_unreached(const ms_ledger *ledger, ms_arena *arena, ms_findin
     if (names)
         finding->text = ms_arena_printf(arena,
                                         "%" PRIu64 " of the trained parameters get no gradient, so "
-                                                   "the optimizer has no states for them: %s",
+                                        "the optimizer has no states for them: %s",
                                         u->elements, names);
     return true;
 }

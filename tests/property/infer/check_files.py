@@ -140,26 +140,26 @@ PACKED = [
 # a label; the config; tensors; words of the sentence
 CONTRADICTIONS = [
     ("a layer too few", CONFIG, model(layers=1), f"the model of config.json has {Q}.weight, which is not stored, nor are 8 others"),
-    ("a layer too many", CONFIG, model(layers=3), "is of layer 2, counted from 0, and config.json has num_hidden_layers 2"),
-    ("another shape", CONFIG, {**model(), Q + ".weight": ("BF16", [64, 32])}, "is 64 x 32 of BF16, and the model of config.json has 64 x 64"),
-    ("another rank", CONFIG, {**model(), "model.norm.weight": ("BF16", [8, 8])}, "is 8 x 8 of BF16, and the model of config.json has 64 there"),
+    ("a layer too many", CONFIG, model(layers=3), "belongs to layer 2, counted from 0, but config.json has num_hidden_layers 2"),
+    ("another shape", CONFIG, {**model(), Q + ".weight": ("BF16", [64, 32])}, "is 64 x 32 of BF16, but the model of config.json has 64 x 64"),
+    ("another rank", CONFIG, {**model(), "model.norm.weight": ("BF16", [8, 8])}, "is 8 x 8 of BF16, but the model of config.json has 64 there"),
     ("packed for another width", dict(CONFIG, quantization_config=GPTQ), {**stored_as(gptq), Q + ".qweight": ("I32", [9, 64])},
-     "is 9 x 64 of I32, and the model of config.json has 64 x 64"),
+     "is 9 x 64 of I32, but the model of config.json has 64 x 64"),
     ("no head", CONFIG, model(head=False), "has lm_head.weight, which is not stored"),
     ("no tensor", CONFIG, {}, "has model.embed_tokens.weight, which is not stored, nor are 20 others"),
     ("an expert too few", MIXTRAL, without(model(mlp=EXPERTS), "model.layers.0.block_sparse_moe.experts.3.w2.weight"),
      "of model.layers.0.mlp.experts.down_proj, which the model of config.json has, only 18432 of 24576 weights are stored"),
     ("an expert too many", MIXTRAL, {**model(mlp=EXPERTS), "model.layers.0.block_sparse_moe.experts.4.w2.weight": ("BF16", [64, 96])},
-     "is of expert 4, counted from 0, and the model of config.json has 4 there"),
+     "belongs to expert 4, counted from 0, but the model of config.json has 4 there"),
     ("experts of another width", dict(MIXTRAL, intermediate_size=128), model(mlp=EXPERTS),
-     "is 96 x 64 of BF16, and the model of config.json has 128 x 64"),
+     "is 96 x 64 of BF16, but the model of config.json has 128 x 64"),
 ]
 U8 = '"%s":{"dtype":"U8","shape":[%d],"data_offsets":[%d,%d]}'
 # a label; the header; bytes that follow it; its length as the file has it, or None; words of the sentence
 LIES = [
-    ("a length of 2^63", b"{}", 0, 1 << 63, "its header is longer than the file"),
-    ("a length of 2^64 - 1", b"{}", 0, (1 << 64) - 1, "its header is longer than the file"),
-    ("a length of 17 MiB", b"{}", 32 << 20, 17 << 20, "more than 16 MiB"),
+    ("a length of 2^63", b"{}", 0, 1 << 63, "its header would be longer than the file"),
+    ("a length of 2^64 - 1", b"{}", 0, (1 << 64) - 1, "its header would be longer than the file"),
+    ("a length of 17 MiB", b"{}", 32 << 20, 17 << 20, "larger than 16 MiB"),
     ("no length", b"", 0, 0, "it is not a safetensors file"),
     ("overlapping tensors", ("{" + U8 % ("a", 4, 0, 4) + "," + U8 % ("b", 4, 2, 6) + "}").encode(), 6, None, "it begins at byte 2"),
     ("a name twice", ("{" + U8 % ("a", 1, 0, 1) + "," + U8 % ("a", 1, 1, 2) + "}").encode(), 2, None, "twice"),
@@ -260,7 +260,7 @@ def main():
         results.append(("forms of a path", check_forms(binary, top / "forms")))
         (top / "alone").mkdir()
         write(top / "alone" / "model.safetensors", model())
-        results.append(("no config", check_refusal(binary, top / "alone" / "model.safetensors", "need the config.json of their model")))
+        results.append(("no config", check_refusal(binary, top / "alone" / "model.safetensors", "need their model's config.json")))
         for label, bad in results:
             passed, failed = passed + (not bad), failed + bool(bad)
             for text in bad:

@@ -91,7 +91,7 @@ def every_key_is_known(folder, name, keys):
         code, report, errors = analyze(folder, settings, *more)
     if report is None:
         return failures.append(f"{name}: all keys with null: exit {code}: {errors[:200]}")
-    unknown = [i["key"] for i in report["inputs"] if "not known" in i["meaning"]]
+    unknown = [i["key"] for i in report["inputs"] if "unknown key" in i["meaning"]]
     check(not unknown, f"{name}: not in the table: {unknown[:12]} and {max(0, len(unknown) - 12)} more")
     check(len(report["inputs"]) >= len(keys) // 2, f"{name}: only {len(report['inputs'])} of {len(keys)} keys are listed")
     check(named < 20, f"{name}: {named} keys are refused with null")

@@ -148,16 +148,16 @@ check "resumed through a link: it is one still" [ -L link.csv ]
 sweep $small -o link.csv
 check "written again: as private as before" [ "$(stat -c %a real.csv)" = 600 ]
 ln -s nowhere.csv nothing.csv
-check "a link to nothing" refuses 'a link to nothing' sweep gpt2 -o nothing.csv
+check "a link to nothing" refuses 'a broken link' sweep gpt2 -o nothing.csv
 # shellcheck disable=SC2086
 check "another file with its name" refuses 'not a row of a sweep' sweep $small --resume -o cut.csv
 check "it stays" grep -qx previous cut.csv
 head -10 whole.csv > other.csv.part
-check "rows of another sweep" refuses 'not the row this sweep writes' sweep --runs grid.csv --optimizer adamw --resume -o other.csv
+check "rows of another sweep" refuses 'not the row that this sweep writes' sweep --runs grid.csv --optimizer adamw --resume -o other.csv
 check "they stay" [ "$(wc -l < other.csv.part)" -eq 10 ]
 sed 3d whole.csv | head -9 > other.csv.part
 # shellcheck disable=SC2086
-check "a row is missing" refuses 'other.csv.part:3: not the row' sweep $small --resume -o other.csv
+check "a row is missing" refuses 'other.csv.part:3: this is not the row' sweep $small --resume -o other.csv
 echo 'garbage' > other.csv.part
 # shellcheck disable=SC2086
 check "no rows at all" refuses 'not a row of a sweep' sweep $small --resume -o other.csv

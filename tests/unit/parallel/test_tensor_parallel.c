@@ -119,7 +119,7 @@ static const rank_step runs[] = {
      0},
     {"odd shards",
      {{"config", "llama-3.1-8b"}, {"parallel", "tp=3"}},
-     "no multiple of tp",
+     "not a multiple of tp",
      0,
      0,
      0},

@@ -280,7 +280,7 @@ static const refusal refusals[] = {
     {"a phase ends",
      TABLES "{\"mark\": {\"begin\": false, \"phase\": \"build\", \"step\": 0, "
             "\"micro_step\": 0, \"repeats\": 1}}\n",
-     "a phase begins", "/mark", 6},
+     "a phase may begin", "/mark", 6},
     {"a step too many",
      TABLES "{\"mark\": {\"begin\": true, \"phase\": \"build\", \"step\": "
             "65536, \"micro_step\": 0, \"repeats\": 1}}\n",

@@ -259,8 +259,8 @@ static const split_case splits[] = {
     {"two files", 2, 0, 1, "m-00001-of-00002.gguf", false, NULL},
     {"one file that says so", 1, 0, 1, "m-00001-of-00002.gguf", true, NULL},
     {"the second is missing", 2, 0, 1, "m-00001-of-00002.gguf", true, "No such file"},
-    {"the second is another", 2, 0, 0, "m-00001-of-00002.gguf", false, "its split.no is not"},
-    {"the second is named", 2, 0, 1, "m-00002-of-00002.gguf", false, "name the first"},
+    {"the second is another", 2, 0, 0, "m-00001-of-00002.gguf", false, "its split.no differs"},
+    {"the second is named", 2, 0, 1, "m-00002-of-00002.gguf", false, "give the first"},
     {"another name", 2, 0, 1, "other.gguf", false, "-00001-of-N.gguf"},
     {"too many", 5000, 0, 1, "m-00001-of-00002.gguf", false, "above 4096"},
 };
