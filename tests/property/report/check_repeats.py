@@ -125,7 +125,7 @@ def check_endings():
                 if ending in ("log", "out", ""):
                     check(what, code in (0, 1) and file.exists())
                 elif code == 2:
-                    check(what, not file.exists() and re.search("does not write|works (only )?with|is for|has a line for|of a .*there (is|are)|needs|is of|lists", said))
+                    check(what, not file.exists() and re.search("does not write|works (only )?with|is a format of|is for|has a line for|of a .*there (is|are)|needs|is of|lists", said))
                 else:
                     kind = "json" if ending in ("JSON", "sarif") else ending
                     check(what, file.exists() and kind in ("json", "html", "svg", "xml", "md", "csv") and reads_as(kind, file.read_text()))
