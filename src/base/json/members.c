@@ -162,11 +162,13 @@ static void write_part(ms_json_writer *w, const ms_member *m, const void *row)
     alignas(max_align_t) char made[MS_MADE_MOST] = {0};
     const void *part =
         m->rules & MS_THROUGH ? load_pointer(m->at, row) : (const char *)row + m->at.offset;
-    if (m->make) {
-        assert(m->inner->row_bytes <= sizeof made);
+    assert(m->inner->row_bytes <= sizeof made || !(m->make || m->make_of));
+    if (m->make)
         m->make(part, made);
+    else if (m->make_of)
+        m->make_of(w->document, part, made);
+    if (m->make || m->make_of)
         part = made;
-    }
     if (m->name)
         (m->inner->is_inline ? ms_json_object_inline : ms_json_object)(w, m->name);
     ms_members_write(w, m->inner, part);
@@ -176,8 +178,9 @@ static void write_part(ms_json_writer *w, const ms_member *m, const void *row)
 
 static void write_number(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
 {
-    const double number = load_number(m->at, row);
-    ms_json_double(w, name, m->times > 0 ? m->times * number : number, m->decimals);
+    double number = load_number(m->at, row);
+    number = m->times > 0 ? m->times * number : m->per > 0 ? number / m->per : number;
+    ms_json_double(w, name, number, m->decimals);
 }
 
 static void write_member(ms_json_writer *w, const ms_member *m, const char *name, const void *row)
@@ -245,7 +248,7 @@ void ms_members_write(ms_json_writer *w, const ms_members *members, const void *
 
 bool ms_members_document(FILE *out, const char *version, const ms_members *members, const void *row)
 {
-    ms_json_writer w = {.out = out};
+    ms_json_writer w = {.out = out, .document = row};
     ms_json_object(&w, NULL);
     if (version)
         ms_json_string(&w, "schema_version", version);
@@ -378,7 +381,7 @@ static ms_status read_if_any(const ms_members_reading *r, const ms_member *m, ms
                              void *row)
 {
     ms_json_value v;
-    if (m->make || m->from || !readers[m->at.kind])
+    if (m->make || m->make_of || m->from || !readers[m->at.kind])
         return MS_OK;
     if (!m->name)
         return read_part(r, m, object, row);

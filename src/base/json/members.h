@@ -83,10 +83,12 @@ struct ms_member {
     /* Makes the struct of `inner`, of at most MS_MADE_MOST bytes, from the one that is there. Such
      * members are not read. */
     void (*make)(const void *row, void *made);
+    /* The same with the row of ms_members_document. */
+    void (*make_of)(const void *document, const void *row, void *made);
     void (*write)(ms_json_writer *w, const char *name, const void *row);
     const char *text;  /* of a constant */
     const char *title; /* for people */
-    double times;      /* what is written of a number is this often the number; 0: once */
+    double times, per; /* what is written of a number is this often the number, or divided by it */
 };
 
 enum { MS_MADE_MOST = 512 };

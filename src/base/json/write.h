@@ -24,6 +24,7 @@ enum { MS_JSON_MAX_DEPTH = 64 };
 
 typedef struct ms_json_writer {
     FILE *out;
+    const void *document; /* of ms_members_document */
     uint32_t depth;
     /* Per open container: its kind, whether it holds something, whether it stays on one line. */
     bool is_object[MS_JSON_MAX_DEPTH], has_items[MS_JSON_MAX_DEPTH], on_one_line[MS_JSON_MAX_DEPTH];

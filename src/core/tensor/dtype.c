@@ -22,6 +22,7 @@ static const ms_dtype_info dtypes[] = {
 _Static_assert(sizeof dtypes / sizeof dtypes[0] == MS_DTYPE_COUNT, "a dtype has no row");
 
 const ms_words ms_dtype_words = {&dtypes[0].name, MS_DTYPE_COUNT, sizeof dtypes[0], 2};
+const ms_words ms_dtype_short_words = {&dtypes[0].short_name, MS_DTYPE_COUNT, sizeof dtypes[0], 0};
 
 const char *const ms_dtype_weight_names[] = {
     [MS_DTYPE_F32] = fp32, [MS_DTYPE_BF16] = bf16, [MS_DTYPE_F16] = fp16, NULL};

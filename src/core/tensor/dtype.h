@@ -33,6 +33,7 @@ typedef struct ms_dtype_info {
 
 const ms_dtype_info *ms_dtype_info_of(ms_dtype dtype);
 extern const ms_words ms_dtype_words; /* both names */
+extern const ms_words ms_dtype_short_words;
 
 static inline uint64_t ms_dtype_bytes(ms_dtype dtype)
 {

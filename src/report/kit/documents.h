@@ -17,6 +17,8 @@
     X("static_report", ms_report_document)
 /* clang-format on */
 
+extern const ms_members ms_stream_document; /* whose verdicts are never unknown */
+
 #define MS_DOCUMENT_TABLE(schema, table) extern const ms_members table;
 MS_DOCUMENT_TABLES(MS_DOCUMENT_TABLE)
 #undef MS_DOCUMENT_TABLE

@@ -90,7 +90,7 @@ static void add_times(ms_tree *tree, const ms_stream_table *t)
         const ms_stream_row *r = &t->rows.items[i];
         double figures[MS_STREAM_TIMES + 1];
         ms_stream_times_list(&r->times, figures);
-        figures[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
+        figures[MS_STREAM_TIMES] = r->tokens_per_s;
         ms_tree_cell(tree, table, ms_cell_count(r->prefetch));
         for (size_t k = 0; k <= MS_STREAM_TIMES; k++)
             ms_tree_cell(tree, table, ms_cell_number(figures[k], 2));
@@ -169,7 +169,7 @@ static void write_csv_times(FILE *out, const ms_stream_table *t, const ms_stream
 {
     double numbers[MS_STREAM_TIMES + 1];
     ms_stream_times_list(&r->times, numbers);
-    numbers[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
+    numbers[MS_STREAM_TIMES] = r->tokens_per_s;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         char text[MS_FIXED_TEXT];
         fprintf(out, ",%s", t->pass.is_timed ? ms_fixed(numbers[i], 6, text) : "");

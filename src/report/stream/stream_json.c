@@ -2,96 +2,86 @@
  *
  * A streamed model as JSON (schemas/stream.schema.json).
  */
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "input/config/model/model_config.h"
 #include "memscope/stream.h"
+#include "report/kit/documents.h"
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"
 #include "report/stream/stream_times.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
 
-static void write_times(ms_json_writer *w, const ms_stream_table *t, const ms_stream_row *r)
-{
-    if (!t->pass.is_timed) {
-        ms_json_null(w, "times_ms");
-        ms_json_null(w, "tokens_per_s");
-        return;
-    }
-    ms_stream_times_json(w, "times_ms", &r->times);
-    ms_json_double(w, "tokens_per_s", ms_stream_tokens_per_s(t, r), 6);
-}
+#define ROW(...) MS_MEMBER(ms_stream_row, __VA_ARGS__)
+static const ms_member row_members[] = {
+    ROW("prefetch", prefetch),
+    ROW("places", places),
+    ROW("stays", stays),
+    MS_FIT_MEMBERS(ms_stream_row, judgement.reason),
+    ROW("places_bytes", places_bytes),
+    ROW("outside_bytes", outside_bytes),
+    ROW("cache_bytes", cache_bytes),
+    ROW("other_bytes", other_bytes),
+    ROW("peak_memory_bytes", peak_bytes),
+    ROW("reserved_memory_bytes", reserved_bytes),
+    ROW("expected_device_bytes", judgement.device_bytes.expected),
+    ROW("pinned_bytes", pinned_bytes),
+    ROW("times_ms", times, .inner = &ms_stream_times_table, .rules = MS_OR_NULL,
+        .when = MS_PLACE(ms_stream_row, times.pass_ms)),
+    ROW("tokens_per_s", tokens_per_s, .rules = MS_OR_NULL, .decimals = 6),
+};
+static const ms_members row_table = MS_MEMBERS(ms_stream_row, row_members);
 
-static void write_row(ms_json_writer *w, const ms_stream_table *t, const ms_stream_row *r)
+static void write_times(ms_json_writer *w, const char *name, const void *view)
 {
-    ms_json_object(w, NULL);
-    ms_json_uint(w, "prefetch", r->prefetch);
-    ms_json_uint(w, "places", r->places);
-    ms_json_bool(w, "stays", r->stays);
-    ms_fit_json(w, r->judgement.reason);
-    ms_json_uint(w, "places_bytes", r->places_bytes);
-    ms_json_uint(w, "outside_bytes", r->outside_bytes);
-    ms_json_uint(w, "cache_bytes", r->cache_bytes);
-    ms_json_uint(w, "other_bytes", r->other_bytes);
-    ms_json_uint(w, "peak_memory_bytes", r->peak_bytes);
-    ms_json_uint(w, "reserved_memory_bytes", r->reserved_bytes);
-    ms_json_uint(w, "expected_device_bytes", r->judgement.device_bytes.expected);
-    ms_json_uint(w, "pinned_bytes", r->pinned_bytes);
-    write_times(w, t, r);
+    const ms_stream_view *v = view;
+    if (!v->table->pass.is_timed)
+        return;
+    ms_json_object(w, name);
+    ms_times_json(w, v->arena, v->run);
     ms_json_close(w);
 }
 
-static void write_count_or_null(ms_json_writer *w, const char *key, uint64_t count)
-{
-    if (count)
-        ms_json_uint(w, key, count);
-    else
-        ms_json_null(w, key);
-}
+/* The view comes first, so that what is of a view is of a document. */
+typedef struct document {
+    ms_stream_view view;
+    const char *answer;
+} document;
 
-static void write_model(ms_json_writer *w, const ms_stream_view *v)
-{
-    const ms_stream_table *t = v->table;
-    ms_json_string(w, "model", v->model->name);
-    ms_json_string(w, "device", v->run->device->name);
-    ms_json_uint(w, "budget_bytes", v->run->budget_bytes);
-    ms_json_string(w, "phase", ms_inference_phase_names[t->phase]);
-    ms_json_uint(w, "batch", v->run->batch);
-    ms_json_uint(w, "seq", v->run->seq_tokens);
-    ms_json_string(w, "dtype", ms_dtype_info_of(v->run->dtype)->short_name);
-    ms_json_uint(w, "tokens_per_pass", t->tokens);
-    ms_json_uint(w, "param_count", t->param_count);
-    ms_json_uint(w, "layers", t->pass.layers.count);
-    ms_json_uint(w, "place_bytes", t->pass.slot_bytes);
-    ms_json_uint(w, "host_weight_bytes", t->pass.layers_bytes);
-    ms_json_uint(w, "outside_weight_bytes", t->pass.outside_bytes);
-}
+static const ms_words phase_words = {ms_inference_phase_names, MS_INFERENCE_PHASES, 0, 0};
+
+#define OF_RUN .from = MS_FROM(ms_stream_view, run)
+#define OF_TABLE .from = MS_FROM(ms_stream_view, table)
+#define RUN(...) MS_MEMBER(ms_run_config, __VA_ARGS__, OF_RUN)
+#define TABLE(...) MS_MEMBER(ms_stream_table, __VA_ARGS__, OF_TABLE)
+static const ms_member document_members[] = {
+    MS_MEMBER(ms_model_config, "model", name, .rules = MS_OR_NULL,
+              .from = MS_FROM(ms_stream_view, model)),
+    MS_MEMBER(ms_device, "device", name, OF_RUN, .via = MS_FROM(ms_run_config, device)),
+    RUN("budget_bytes", budget_bytes),
+    TABLE("phase", phase, .words = &phase_words),
+    RUN("batch", batch),
+    RUN("seq", seq_tokens),
+    RUN("dtype", dtype, .words = &ms_dtype_short_words),
+    TABLE("tokens_per_pass", tokens),
+    TABLE("param_count", param_count),
+    TABLE("layers", pass.layers.count),
+    TABLE("place_bytes", pass.slot_bytes),
+    TABLE("host_weight_bytes", pass.layers_bytes),
+    TABLE("outside_weight_bytes", pass.outside_bytes),
+    MS_MEMBER(document, "answer", answer),
+    TABLE("hides_from", enough.hides, .rules = MS_OR_NULL),
+    TABLE("gains_until", enough.best, .rules = MS_OR_NULL),
+    MS_ROWS(ms_stream_table, "rows", rows.items, rows.count, &row_table, OF_TABLE),
+    MS_WRITTEN("times", write_times),
+    MS_MEMBER(ms_stream_view, "run", ran, .rules = MS_IF_ANY | MS_THROUGH,
+              .inner = &ms_stream_run_table),
+};
+const ms_members ms_stream_document = MS_MEMBERS(document, document_members);
 
 bool ms_stream_json(FILE *out, const ms_stream_view *v)
 {
-    const ms_stream_table *t = v->table;
-    const char *answer = ms_stream_answer(v);
-    ms_json_writer w = {.out = out};
-    if (!answer)
-        return false;
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_STREAM_SCHEMA_VERSION);
-    write_model(&w, v);
-    ms_json_string(&w, "answer", answer);
-    write_count_or_null(&w, "hides_from", t->enough.hides);
-    write_count_or_null(&w, "gains_until", t->enough.best);
-    ms_json_array(&w, "rows");
-    for (uint32_t i = 0; i < t->rows.count; i++)
-        write_row(&w, t, &t->rows.items[i]);
-    ms_json_close(&w);
-    if (t->pass.is_timed) {
-        ms_json_object(&w, "times");
-        ms_times_json(&w, v->arena, v->run);
-        ms_json_close(&w);
-    }
-    if (v->ran)
-        ms_stream_run_json(&w, v);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
+    const document d = {*v, ms_stream_answer(v)};
+    ms_members_document(out, MS_STREAM_SCHEMA_VERSION, &ms_stream_document, &d);
     return !ms_arena_has_failed(v->arena);
 }

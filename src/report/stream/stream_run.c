@@ -2,43 +2,37 @@
 #include "report/stream/stream_run.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/stream/stream_times.h"
 #include "base/text/number.h"
 
 /* ---- bytes ---- */
 
-/* Predicted and measured, where a row is whole. */
-typedef struct pair {
-    const char *key;
-    uint64_t predicted, measured;
-} pair;
-enum { PAIRS = 4 };
+enum { MEMORIES = 4 };
+static const char *const memory_names[MEMORIES] = {"peak_memory_bytes", "reserved_memory_bytes",
+                                                   "device_grown_bytes", "pinned_bytes"};
+static const ms_words memory_words = {memory_names, MEMORIES, 0, 0};
+
+/* Predicted where a row is whole. */
+typedef struct pairs {
+    uint64_t predicted[MEMORIES], measured[MEMORIES];
+} pairs;
 
 /* The driver's figure grows by the most that is reserved, before the passes too. */
-static void read_pairs(const ms_stream_row *row, const ms_stream_measured *m, pair pairs[PAIRS])
+static pairs pairs_of(const ms_stream_row *row, const ms_stream_measured *m)
 {
     const ms_replay_result *r = &m->result;
     uint64_t before = r->before_used_bytes + r->landing_bytes;
     uint64_t grown = r->most_used_bytes > before ? r->most_used_bytes - before : 0;
-    pairs[0] = (pair){"peak_memory_bytes", m->predicted.peak_bytes, r->peak_bytes};
-    pairs[1] =
-        (pair){"reserved_memory_bytes", m->predicted.peak_reserved_bytes, r->peak_reserved_bytes};
-    pairs[2] = (pair){"device_grown_bytes", m->predicted.most_reserved_bytes, grown};
-    pairs[3] = (pair){"pinned_bytes", row->pinned_bytes, m->pinned_bytes};
+    return (pairs){{m->predicted.peak_bytes, m->predicted.peak_reserved_bytes,
+                    m->predicted.most_reserved_bytes, row->pinned_bytes},
+                   {r->peak_bytes, r->peak_reserved_bytes, grown, m->pinned_bytes}};
 }
 
 static bool is_whole(const ms_stream_measured *m)
 {
     return m->has_predicted && m->result.played_events == m->result.event_count;
-}
-
-static bool are_equal(const pair pairs[PAIRS])
-{
-    for (int i = 0; i < PAIRS; i++)
-        if (pairs[i].predicted != pairs[i].measured)
-            return false;
-    return true;
 }
 
 /* ---- for people ---- */
@@ -75,17 +69,13 @@ static void add_label(ms_tree *tree, ms_tree_table *table, const ms_stream_row *
 static void add_bytes_row(ms_tree *tree, ms_tree_table *table, const ms_stream_row *row,
                           const ms_stream_measured *m)
 {
-    pair pairs[PAIRS];
-    read_pairs(row, m, pairs);
+    const pairs p = pairs_of(row, m);
+    const bool are_equal = memcmp(p.predicted, p.measured, sizeof p.measured) == 0;
     for (int measured = 0; measured < 2; measured++) {
         add_label(tree, table, row, measured);
-        for (int i = 0; i < PAIRS; i++)
-            ms_tree_cell(tree, table,
-                         ms_cell_size(measured ? pairs[i].measured : pairs[i].predicted));
-        ms_tree_cell(tree, table,
-                     ms_cell_text(!measured          ? ""
-                                  : are_equal(pairs) ? "equal"
-                                                     : "differs"));
+        for (int i = 0; i < MEMORIES; i++)
+            ms_tree_cell(tree, table, ms_cell_size(measured ? p.measured[i] : p.predicted[i]));
+        ms_tree_cell(tree, table, ms_cell_text(!measured ? "" : are_equal ? "equal" : "differs"));
     }
 }
 
@@ -202,68 +192,74 @@ void ms_stream_run_tree(ms_tree *tree, const ms_stream_view *v)
 
 /* ---- JSON ---- */
 
-static void write_json_row(ms_json_writer *w, const ms_stream_row *row, const ms_stream_measured *m)
+#define MEASURED(...) MS_MEMBER(ms_stream_measured, __VA_ARGS__)
+static const ms_member time_members[] = {
+    MEASURED("predicted", scheduled, .inner = &ms_stream_times_table),
+    MEASURED("measured", times, .inner = &ms_stream_times_table),
+    MEASURED("fill_host_buffers", fill_ms, .decimals = 6),
+};
+static const ms_members time_table = MS_MEMBERS(ms_stream_measured, time_members);
+
+typedef struct row {
+    const ms_stream_measured *of;
+    uint64_t prefetch;
+    bool is_partial, has_predicted;
+    pairs pairs;
+} row;
+
+#define IF_TIMED .rules = MS_OR_NULL, .when = MS_PLACE(ms_stream_measured, is_timed), OF_ROW
+#define OF_ROW .from = MS_FROM(row, of)
+static const ms_member row_members[] = {
+    MS_MEMBER(row, "prefetch", prefetch),
+    MS_MEMBER(row, "partial", is_partial),
+    MS_FIGURES(row, "predicted", pairs.predicted, &memory_words, .rules = MS_OR_NULL,
+               .when = MS_PLACE(row, has_predicted)),
+    MS_FIGURES(row, "measured", pairs.measured, &memory_words),
+    MEASURED("checks", checks, OF_ROW),
+    MS_PART("times_ms", &time_table, IF_TIMED),
+    MEASURED("link_gb_per_s", measured.link_bytes_per_s, .per = 1e9, .decimals = 6, IF_TIMED),
+    MEASURED("skipped_flops", result.skipped_flops, OF_ROW),
+};
+static const ms_members row_table = MS_MEMBERS(row, row_members);
+
+static void row_make(const void *view, const void *measured, void *made)
 {
-    pair pairs[PAIRS];
-    read_pairs(row, m, pairs);
-    ms_json_object(w, NULL);
-    ms_json_uint(w, "prefetch", row->prefetch);
-    ms_json_bool(w, "partial", !is_whole(m));
-    for (int measured = 0; measured < 2; measured++) {
-        if (!measured && !m->has_predicted) {
-            ms_json_null(w, "predicted");
-            continue;
-        }
-        ms_json_object(w, measured ? "measured" : "predicted");
-        for (int i = 0; i < PAIRS; i++)
-            ms_json_uint(w, pairs[i].key, measured ? pairs[i].measured : pairs[i].predicted);
-        ms_json_close(w);
-    }
-    ms_json_uint(w, "checks", m->checks);
-    if (m->is_timed) {
-        ms_json_object(w, "times_ms");
-        ms_stream_times_json(w, "predicted", &m->scheduled);
-        ms_stream_times_json(w, "measured", &m->times);
-        ms_json_double(w, "fill_host_buffers", m->fill_ms, 6);
-        ms_json_close(w);
-        ms_json_double(w, "link_gb_per_s", m->measured.link_bytes_per_s / 1e9, 6);
-    } else {
-        ms_json_null(w, "times_ms");
-        ms_json_null(w, "link_gb_per_s");
-    }
-    ms_json_uint(w, "skipped_flops", m->result.skipped_flops);
-    ms_json_close(w);
+    const ms_stream_view *v = view;
+    const ms_stream_measured *m = measured;
+    const ms_stream_row *of = &v->table->rows.items[m - v->ran->rows];
+    *(row *)made = (row){m, of->prefetch, !is_whole(m), m->has_predicted, pairs_of(of, m)};
 }
 
-static const char *outcome_of(ms_status status)
+static const ms_member each_members[] = {MS_PART(NULL, &row_table, .make_of = row_make)};
+static const ms_members each_table = MS_MEMBERS(ms_stream_measured, each_members);
+
+static void write_outcome(ms_json_writer *w, const char *name, const void *ran)
 {
-    if (status == MS_OK)
-        return "ran";
-    if (status == MS_ERR_STOPPED)
-        return "interrupted";
-    return status == MS_ERR_OVER_BUDGET ? "out_of_memory" : "failed";
+    const ms_status status = ((const ms_stream_run_view *)ran)->status;
+    ms_json_string(w, name,
+                   status == MS_OK                ? "ran"
+                   : status == MS_ERR_STOPPED     ? "interrupted"
+                   : status == MS_ERR_OVER_BUDGET ? "out_of_memory"
+                                                  : "failed");
 }
 
-void ms_stream_run_json(ms_json_writer *w, const ms_stream_view *v)
-{
-    const ms_stream_run_view *ran = v->ran;
-    ms_json_object(w, "run");
-    ms_json_string(w, "outcome", outcome_of(ran->status));
-    ms_json_string(w, "message", ran->status == MS_OK ? NULL : ran->message);
-    ms_json_string(w, "backend", ran->backend);
-    ms_json_string(w, "device_title", ran->facts->title);
-    ms_json_string(w, "versions", ran->facts->versions);
-    ms_json_bool(w, "simulated_device", ran->facts->is_simulated);
-    ms_json_uint(w, "device_bytes", ran->facts->total_bytes);
-    ms_json_string(w, "weights", ran->weights);
-    ms_json_uint(w, "timed_passes", ran->timed_passes);
-    ms_json_uint(w, "checked_passes", ran->checked_passes);
-    ms_json_array(w, "rows");
-    for (uint32_t i = 0; i < ran->count; i++)
-        write_json_row(w, &v->table->rows.items[i], &ran->rows[i]);
-    ms_json_close(w);
-    ms_json_close(w);
-}
+#define RAN(...) MS_MEMBER(ms_stream_run_view, __VA_ARGS__)
+#define FACT(...)                                                                                  \
+    MS_MEMBER(ms_backend_facts, __VA_ARGS__, .from = MS_FROM(ms_stream_run_view, facts))
+static const ms_member ran_members[] = {
+    MS_WRITTEN("outcome", write_outcome),
+    RAN("message", message, .rules = MS_OR_NULL, .when = MS_PLACE(ms_stream_run_view, status)),
+    RAN("backend", backend),
+    FACT("device_title", title),
+    FACT("versions", versions),
+    FACT("simulated_device", is_simulated),
+    FACT("device_bytes", total_bytes),
+    RAN("weights", weights, .rules = MS_OR_NULL),
+    RAN("timed_passes", timed_passes),
+    RAN("checked_passes", checked_passes),
+    MS_ROWS(ms_stream_run_view, "rows", rows, count, &each_table),
+};
+const ms_members ms_stream_run_table = MS_MEMBERS(ms_stream_run_view, ran_members);
 
 /* ---- CSV ---- */
 
@@ -284,11 +280,10 @@ void ms_stream_run_csv(FILE *out, const ms_stream_run_view *ran, uint32_t index)
         return;
     }
     double ms[MS_STREAM_TIMES];
-    pair pairs[PAIRS];
     ms_stream_times_list(&m->times, ms);
-    read_pairs(&(ms_stream_row){0}, m, pairs);
-    for (int i = 0; i < PAIRS; i++)
-        fprintf(out, ",%" PRIu64, pairs[i].measured);
+    const pairs p = pairs_of(&(ms_stream_row){0}, m);
+    for (int i = 0; i < MEMORIES; i++)
+        fprintf(out, ",%" PRIu64, p.measured[i]);
     fprintf(out, ",%" PRIu64, m->checks);
     for (int i = 0; i < MS_STREAM_TIMES; i++) {
         char text[MS_FIXED_TEXT];

@@ -5,14 +5,14 @@
 #ifndef MS_REPORT_STREAM_STREAM_RUN_H
 #define MS_REPORT_STREAM_STREAM_RUN_H
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "report/kit/tree/tree.h"
 #include "report/stream/stream_view.h"
 
 void ms_stream_run_tree(ms_tree *tree, const ms_stream_view *view);
 
-/* The member "run". */
-void ms_stream_run_json(ms_json_writer *writer, const ms_stream_view *view);
+/* The member "run" of a document that begins with an ms_stream_view. */
+extern const ms_members ms_stream_run_table;
 
 /* Columns after those of the table: their names, each after a comma, and a row's figures, which are
  * empty past what was executed. */

@@ -10,14 +10,9 @@ void ms_stream_times_list(const ms_stream_times *times, double ms[MS_STREAM_TIME
     memcpy(ms, listed, sizeof listed);
 }
 
-void ms_stream_times_json(ms_json_writer *w, const char *key, const ms_stream_times *times)
-{
-    static const char *const keys[MS_STREAM_TIMES] = {"compute", "copies", "hidden",
-                                                      "exposed", "pass",   "first_pass"};
-    double ms[MS_STREAM_TIMES];
-    ms_stream_times_list(times, ms);
-    ms_json_object(w, key);
-    for (int i = 0; i < MS_STREAM_TIMES; i++)
-        ms_json_double(w, keys[i], ms[i], 6);
-    ms_json_close(w);
-}
+#define TIME(...) MS_MEMBER(ms_stream_times, __VA_ARGS__, .decimals = 6)
+static const ms_member members[] = {
+    TIME("compute", compute_ms), TIME("copies", copy_ms), TIME("hidden", hidden_ms),
+    TIME("exposed", exposed_ms), TIME("pass", pass_ms),   TIME("first_pass", first_ms),
+};
+const ms_members ms_stream_times_table = MS_MEMBERS(ms_stream_times, members);

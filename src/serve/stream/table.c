@@ -71,6 +71,8 @@ static ms_status add_row(const ms_simulation *simulation, const ms_run_config *r
     ms_status status = fill_memory(simulation, run, table, &row, err);
     if (status == MS_OK && table->pass.is_timed)
         status = ms_stream_clock_play(&table->pass, row.prefetch, &row.times, err);
+    if (row.times.pass_ms > 0)
+        row.tokens_per_s = (double)table->tokens * 1e3 / row.times.pass_ms;
     if (status == MS_OK && !ms_vec_push(&table->rows, row))
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the rows of a stream");
     return status;
@@ -128,11 +130,6 @@ void ms_stream_table_free(ms_stream_table *table)
 {
     ms_stream_pass_free(&table->pass);
     ms_vec_free(&table->rows);
-}
-
-double ms_stream_tokens_per_s(const ms_stream_table *table, const ms_stream_row *row)
-{
-    return row->times.pass_ms > 0 ? (double)table->tokens * 1e3 / row->times.pass_ms : 0;
 }
 
 bool ms_stream_table_fits(const ms_stream_table *table)

@@ -23,6 +23,7 @@ typedef struct ms_stream_row {
     uint64_t peak_bytes, reserved_bytes;
     ms_judgement judgement;
     ms_stream_times times;
+    double tokens_per_s;   /* at most: of a pass in the time of a steady one; 0: no times */
     uint64_t pinned_bytes; /* of the host */
 } ms_stream_row;
 
@@ -42,9 +43,6 @@ ms_status ms_stream_table_build(const ms_model_config *model, const ms_run_confi
                                 ms_inference_phase phase, const ms_stream_prefetches *prefetches,
                                 ms_stream_table *table, ms_error *err);
 void ms_stream_table_free(ms_stream_table *table);
-
-/* The most that a row yields: tokens of a pass in the time of a steady pass. 0: no times. */
-double ms_stream_tokens_per_s(const ms_stream_table *table, const ms_stream_row *row);
 
 /* "prefill", "decode", by ms_inference_phase; NULL past the last. */
 const char *ms_stream_phase_at(size_t index);

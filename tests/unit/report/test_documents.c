@@ -272,9 +272,14 @@ typedef struct document {
     {                                                                                              \
         "trace", "/properties/" kind, &(table), is_whole, false, ""                                \
     }
+/* Runs without files, where nothing is unknown. */
+#define NEVER_UNKNOWN                                                                              \
+    "fits: null is written\nverdict: the schema has no \"unknown\"\n"                              \
+    "verdict_reason: the schema has no \"not-predicted\"\n"
 /* The operands and products of an operator are written after its own members. */
 static const document documents[] = {
-    MS_DOCUMENT_TABLES(DOCUMENT) TRACE("symbol", ms_symbol_members, true),
+    MS_DOCUMENT_TABLES(DOCUMENT){"stream", "", &ms_stream_document, true, false, NEVER_UNKNOWN},
+    TRACE("symbol", ms_symbol_members, true),
     TRACE("scope", ms_scope_members, true),
     TRACE("stream", ms_stream_members, true),
     TRACE("storage", ms_storage_members, true),
