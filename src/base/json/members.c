@@ -296,7 +296,8 @@ static ms_status read_number(const ms_members_reading *r, const ms_member *m, ms
 {
     static const double most = 1e15; /* more is taken as a mistake */
     double number = 0;
-    ms_status status = ms_json_get_number(v, 0, most, &number, r->err);
+    ms_status status =
+        ms_json_get_number(v, m->least, m->most ? (double)m->most : most, &number, r->err);
     memcpy((char *)row + m->at.offset, &number, sizeof number);
     return status;
 }

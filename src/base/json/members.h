@@ -74,8 +74,8 @@ struct ms_member {
     uint16_t rules;
     uint8_t decimals;
     uint8_t check; /* when it is read: what `check` of the reading is asked; 0: nothing */
-    /* The least count that is read; the most of counts, rows or, of words, the last that is
-     * written; 0: what the type holds, or the words. */
+    /* The least count or number that is read; the most of them, of rows or, of words, the last that
+     * is written; 0: what the type holds, or the words. */
     uint32_t least;
     uint64_t most;
     const ms_words *words;

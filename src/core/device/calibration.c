@@ -7,71 +7,85 @@
 
 enum { MAJOR = 1 };
 
-#define TERA 1e12
+#define MOST_BYTES 1000000000000
+#define MOST_MARGIN 10
+#define MOST_SLOWDOWN 10000
+#define MOST_RATE 1000000000000000
 const ms_parameter_row ms_parameter_rows[] = {
-    [MS_PARAMETER_CONTEXT] = {"context_bytes", "context", 0, TERA, true},
-    [MS_PARAMETER_WORKSPACE] = {"workspace_bytes", "workspaces", 0, TERA, true},
-    [MS_PARAMETER_MARGIN] = {"margin", "margin on reserved memory", 0, 10, false},
-    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "matrix products, times the roofline", 1, 1e4,
-                              false},
-    [MS_PARAMETER_ATTENTION] = {"attention_slowdown", "attention, times the roofline", 1, 1e4,
-                                false},
-    [MS_PARAMETER_OTHER] = {"other_slowdown", "other operators, times the roofline", 1, 1e4, false},
-    [MS_PARAMETER_HOST_LINK] = {"host_link_bytes_per_s", "link to the host", 1, 1e15, false},
-    [MS_PARAMETER_PEER_LINK] = {"peer_link_bytes_per_s", "link between devices", 1, 1e15, false},
+    [MS_PARAMETER_CONTEXT] = {"context", MOST_BYTES, true},
+    [MS_PARAMETER_WORKSPACE] = {"workspaces", MOST_BYTES, true},
+    [MS_PARAMETER_MARGIN] = {"margin on reserved memory", MOST_MARGIN, false},
+    [MS_PARAMETER_PRODUCT] = {"matrix products, times the roofline", MOST_SLOWDOWN, false},
+    [MS_PARAMETER_ATTENTION] = {"attention, times the roofline", MOST_SLOWDOWN, false},
+    [MS_PARAMETER_OTHER] = {"other operators, times the roofline", MOST_SLOWDOWN, false},
+    [MS_PARAMETER_HOST_LINK] = {"link to the host", MOST_RATE, false},
+    [MS_PARAMETER_PEER_LINK] = {"link between devices", MOST_RATE, false},
 };
 _Static_assert(sizeof ms_parameter_rows / sizeof ms_parameter_rows[0] == MS_PARAMETER_COUNT,
                "a parameter has no row");
 
+/* ---- members ---- */
+
+enum { MOST_POINTS = 1000000 };
+
+/* What is below `from` or above `to` is refused. */
+#define FITTED(table, from, to, digits)                                                            \
+    static const ms_member table##_members[] = {                                                   \
+        MS_MEMBER(ms_fitted, "value", value, .decimals = (digits), .least = (from), .most = (to)), \
+        MS_MEMBER(ms_fitted, "low", low, .decimals = (digits), .least = (from), .most = (to)),     \
+        MS_MEMBER(ms_fitted, "high", high, .decimals = (digits), .least = (from), .most = (to)),   \
+        MS_MEMBER(ms_fitted, "points", points, .least = 1, .most = MOST_POINTS),                   \
+    };                                                                                             \
+    static const ms_members table = MS_MEMBERS(ms_fitted, table##_members, .is_inline = true)
+FITTED(bytes, 0, MOST_BYTES, 0);
+FITTED(margin, 0, MOST_MARGIN, 6);
+FITTED(slowdown, 1, MOST_SLOWDOWN, 6);
+FITTED(rate, 1, MOST_RATE, 6);
+
+#define PARAMETER(key, kind, table)                                                                \
+    MS_MEMBER(ms_calibration, key, parameters[MS_PARAMETER_##kind], .inner = &(table),             \
+              .rules = MS_IF_ANY,                                                                  \
+              .when = MS_PLACE(ms_calibration, parameters[MS_PARAMETER_##kind].points))
+static const ms_member parameter_members[] = {
+    PARAMETER("context_bytes", CONTEXT, bytes),
+    PARAMETER("workspace_bytes", WORKSPACE, bytes),
+    PARAMETER("margin", MARGIN, margin),
+    PARAMETER("product_slowdown", PRODUCT, slowdown),
+    PARAMETER("attention_slowdown", ATTENTION, slowdown),
+    PARAMETER("other_slowdown", OTHER, slowdown),
+    PARAMETER("host_link_bytes_per_s", HOST_LINK, rate),
+    PARAMETER("peer_link_bytes_per_s", PEER_LINK, rate),
+};
+static const ms_members parameter_table = MS_MEMBERS(ms_calibration, parameter_members);
+static const ms_member members[] = {
+    MS_MEMBER(ms_calibration, "device", device),
+    MS_MEMBER(ms_calibration, "points", points, .least = 1, .most = MOST_POINTS),
+    MS_PART("parameters", &parameter_table),
+};
+const ms_members ms_calibration_table = MS_MEMBERS(ms_calibration, members);
+
 /* ---- reading ---- */
 
-static ms_status get_number(ms_json_value object, const char *key, const ms_parameter_row *row,
-                            double *number, ms_error *err)
+/* What rows do not say: which parameters there are, and how their figures are related. */
+static ms_status check_parameters(ms_json_value parameters, const ms_calibration *c, ms_error *err)
 {
     ms_json_value v;
-    ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_number(v, row->least, row->most, number, err) : status;
-}
-
-static ms_status read_parameter(ms_json_value v, ms_fitted *fitted, const ms_parameter_row *row,
-                                ms_error *err)
-{
-    ms_json_value member;
-    uint64_t points = 0;
-    ms_status status = ms_json_get_member(v, "points", &member, err);
-    if (status == MS_OK)
-        status = ms_json_get_count(member, 1, 1000000, &points, err);
-    if (status == MS_OK)
-        status = get_number(v, "value", row, &fitted->value, err);
-    if (status == MS_OK)
-        status = get_number(v, "low", row, &fitted->low, err);
-    if (status == MS_OK)
-        status = get_number(v, "high", row, &fitted->high, err);
-    if (status == MS_OK && !(fitted->low <= fitted->value && fitted->value <= fitted->high))
-        return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "the value is not between low and high");
-    fitted->points = (uint32_t)points;
-    return status;
-}
-
-static ms_status read_parameters(ms_json_value parameters, ms_calibration *c, ms_error *err)
-{
-    ms_json_value v;
-    ms_status status = ms_json_expect(parameters, MS_JSON_OBJECT, err);
-    for (bool more = status == MS_OK && ms_json_first(parameters, &v); more && status == MS_OK;
-         more = ms_json_next(&v)) {
+    for (bool more = ms_json_first(parameters, &v); more; more = ms_json_next(&v)) {
         int i = 0;
-        while (i < MS_PARAMETER_COUNT && strcmp(ms_parameter_rows[i].name, ms_json_key(v)) != 0)
+        while (i < MS_PARAMETER_COUNT && strcmp(parameter_members[i].name, ms_json_key(v)) != 0)
             i++;
         if (i == MS_PARAMETER_COUNT)
             return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown parameter '%.40s'",
                                 ms_json_key(v));
-        status = read_parameter(v, &c->parameters[i], &ms_parameter_rows[i], err);
+        const ms_fitted *f = &c->parameters[i];
+        if (!(f->low <= f->value && f->value <= f->high))
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "the value is not between low and high");
     }
-    return status;
+    return MS_OK;
 }
 
-static ms_status check_version(ms_json_value root, ms_error *err)
+static ms_status check_version(ms_json_value root, ms_json_value *parameters, ms_error *err)
 {
     ms_json_value v;
     const char *version = NULL;
@@ -89,25 +103,15 @@ static ms_status check_version(ms_json_value root, ms_error *err)
 
 ms_status ms_calibration_read(ms_arena *arena, ms_json_value root, ms_calibration *c, ms_error *err)
 {
-    ms_json_value v;
-    const char *device = NULL;
-    uint64_t points = 0;
+    const ms_members_reading reading = {.what = "a calibration", .arena = arena, .err = err};
+    ms_json_value parameters;
     *c = (ms_calibration){0};
-    ms_status status = check_version(root, err);
+    ms_status status = check_version(root, &parameters, err);
     if (status == MS_OK)
-        status = ms_json_get_member(root, "device", &v, err);
-    if (status == MS_OK)
-        status = ms_json_get_string(v, &device, err);
-    if (status == MS_OK && (c->device = ms_arena_strdup(arena, device)) == NULL)
+        status = ms_members_read(&reading, &ms_calibration_table, root, c);
+    if (status == MS_OK && (c->device = ms_arena_strdup(arena, c->device)) == NULL)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a calibration");
-    if (status == MS_OK)
-        status = ms_json_get_member(root, "points", &v, err);
-    if (status == MS_OK)
-        status = ms_json_get_count(v, 1, 1000000, &points, err);
-    c->points = (uint32_t)points;
-    if (status == MS_OK)
-        status = ms_json_get_member(root, "parameters", &v, err);
-    return status == MS_OK ? read_parameters(v, c, err) : status;
+    return status == MS_OK ? check_parameters(parameters, c, err) : status;
 }
 
 /* ---- applying ---- */

@@ -6,7 +6,7 @@
 #define MS_CORE_DEVICE_CALIBRATION_H
 
 #include "core/device/device.h"
-#include "base/json/value.h"
+#include "base/json/members.h"
 
 typedef enum ms_parameter_kind {
     MS_PARAMETER_CONTEXT,   /* bytes that the device reports beyond reserved memory */
@@ -22,10 +22,9 @@ typedef enum ms_parameter_kind {
 } ms_parameter_kind;
 
 typedef struct ms_parameter_row {
-    const char *name; /* "context_bytes" */
-    const char *title;
-    double least, most; /* values outside are refused */
-    bool is_bytes;      /* a whole number of bytes */
+    const char *title; /* "context" */
+    double most;       /* more is refused */
+    bool is_bytes;     /* a whole number of bytes */
 } ms_parameter_row;
 extern const ms_parameter_row ms_parameter_rows[]; /* by ms_parameter_kind */
 
@@ -41,6 +40,9 @@ typedef struct ms_calibration {
     uint32_t points;
     ms_fitted parameters[MS_PARAMETER_COUNT];
 } ms_calibration;
+
+/* The members that are read back of what `memscope calibrate` writes. */
+extern const ms_members ms_calibration_table;
 
 /* Refuses what `memscope calibrate` would not write. Texts are copied to the arena. */
 ms_status ms_calibration_read(ms_arena *arena, ms_json_value root, ms_calibration *calibration,

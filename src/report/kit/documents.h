@@ -10,6 +10,7 @@
 
 /* clang-format off */
 #define MS_DOCUMENT_TABLES(X) \
+    X("calibration", ms_calibration_document) \
     X("compare", ms_compare_document) \
     X("device_links", ms_links_document) \
     X("fit", ms_fit_document) \

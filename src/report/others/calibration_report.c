@@ -3,9 +3,10 @@
 
 #include <inttypes.h>
 
-#include "base/json/write.h"
+#include "base/json/members.h"
 #include "memscope/calibrate.h"
 #include "report/kit/tree/tree_writers.h"
+#include "report/kit/documents.h"
 #include "report/kit/writer_list.h"
 
 /* ---- for people ---- */
@@ -114,64 +115,34 @@ MS_TREE_WRITERS(ms_calibration, ms_calibration_view, build, v->style)
 
 /* ---- JSON ---- */
 
-static void write_number(ms_json_writer *w, const char *key, ms_parameter_kind kind, double value)
-{
-    if (ms_parameter_rows[kind].is_bytes)
-        ms_json_uint(w, key, (uint64_t)value);
-    else
-        ms_json_double(w, key, value, 6);
-}
+static const ms_member error_members[] = {
+    MS_MEMBER(ms_calibration_error, "mean", mean, .decimals = 6),
+    MS_MEMBER(ms_calibration_error, "worst", worst, .decimals = 6),
+};
+static const ms_members error_table =
+    MS_MEMBERS(ms_calibration_error, error_members, .is_inline = true);
 
-static void write_errors(ms_json_writer *w, const char *key, const ms_calibration_error *e)
-{
-    ms_json_object_inline(w, key);
-    ms_json_double(w, "mean", e->mean, 6);
-    ms_json_double(w, "worst", e->worst, 6);
-    ms_json_close(w);
-}
+#define QUALITY(...) MS_MEMBER(ms_calibration_quality, __VA_ARGS__)
+static const ms_member quality_members[] = {
+    QUALITY("figure", figure),
+    QUALITY("points", points),
+    QUALITY("before", before, .inner = &error_table),
+    QUALITY("after", after, .inner = &error_table),
+    QUALITY("left_out", held_out, .inner = &error_table),
+};
+static const ms_members quality_table = MS_MEMBERS(ms_calibration_quality, quality_members);
+
+#define LIST(...) MS_ROWS(ms_calibration_result, __VA_ARGS__, .rules = MS_INSIDE)
+static const ms_member document_members[] = {
+    MS_MEMBER(ms_calibration_result, NULL, calibration, .inner = &ms_calibration_table),
+    LIST("residuals", qualities, quality_count, &quality_table),
+    LIST("not_fitted", notes, note_count, &ms_plain_texts),
+    LIST("unusual", remarks, remark_count, &ms_plain_texts),
+};
+const ms_members ms_calibration_document = MS_MEMBERS(ms_calibration_result, document_members);
 
 bool ms_calibration_json(FILE *out, const ms_calibration_view *view)
 {
-    const ms_calibration_result *r = view->result;
-    ms_json_writer w = {.out = out};
-    ms_json_object(&w, NULL);
-    ms_json_string(&w, "schema_version", MS_CALIBRATION_SCHEMA_VERSION);
-    ms_json_string(&w, "device", r->calibration.device);
-    ms_json_uint(&w, "points", r->calibration.points);
-    ms_json_object(&w, "parameters");
-    for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
-        const ms_fitted *f = &r->calibration.parameters[i];
-        if (f->points == 0)
-            continue;
-        ms_json_object_inline(&w, ms_parameter_rows[i].name);
-        write_number(&w, "value", (ms_parameter_kind)i, f->value);
-        write_number(&w, "low", (ms_parameter_kind)i, f->low);
-        write_number(&w, "high", (ms_parameter_kind)i, f->high);
-        ms_json_uint(&w, "points", f->points);
-        ms_json_close(&w);
-    }
-    ms_json_close(&w);
-    ms_json_array(&w, "residuals");
-    for (uint32_t i = 0; i < r->quality_count; i++) {
-        const ms_calibration_quality *q = &r->qualities[i];
-        ms_json_object(&w, NULL);
-        ms_json_string(&w, "figure", q->figure);
-        ms_json_uint(&w, "points", q->points);
-        write_errors(&w, "before", &q->before);
-        write_errors(&w, "after", &q->after);
-        write_errors(&w, "left_out", &q->held_out);
-        ms_json_close(&w);
-    }
-    ms_json_close(&w);
-    ms_json_array(&w, "not_fitted");
-    for (uint32_t i = 0; i < r->note_count; i++)
-        ms_json_string(&w, NULL, r->notes[i]);
-    ms_json_close(&w);
-    ms_json_array(&w, "unusual");
-    for (uint32_t i = 0; i < r->remark_count; i++)
-        ms_json_string(&w, NULL, r->remarks[i]);
-    ms_json_close(&w);
-    ms_json_close(&w);
-    ms_json_writer_end(&w);
-    return true;
+    return ms_members_document(out, MS_CALIBRATION_SCHEMA_VERSION, &ms_calibration_document,
+                               view->result);
 }

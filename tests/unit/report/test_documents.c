@@ -136,7 +136,8 @@ static void compare_value(comparison *c, const ms_member *m, const char *name, n
     ms_json_value v;
     if (m->at.kind == MS_MEMBER_WRITTEN)
         return;
-    if (!has_type(n, type_of(m)))
+    const bool is_whole = m->at.kind == MS_MEMBER_NUMBER && m->decimals == 0;
+    if (!has_type(n, type_of(m)) && !(is_whole && has_type(n, "integer")))
         complain(c, "%s: %s is written\n", name, type_of(m));
     if (m->words && m->at.kind == MS_MEMBER_COUNT)
         compare_words(c, name, m, n);
