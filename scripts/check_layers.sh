@@ -55,7 +55,7 @@ document:base json text:.
 diff:base document:.
 compare:base text document:.
 check:base json text device config model document diff:.
-calibrate:base json text tensor device config document:.
+calibrate:base json text tensor device replay config document:.
 report:base json text tensor device allocator config trace replay step measure simulate advise stream infer ledger plan fit document diff compare check calibrate:kit view pictures ranks step plan stream infer runs runtime compare diff check others .
 api:base json text tensor device allocator config trace replay model measure simulate advise stream infer ledger plan fit sweep document diff compare check calibrate report:. inference check devices
 cli:base:output parse capture commands .

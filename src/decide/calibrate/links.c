@@ -1,12 +1,55 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "decide/calibrate/links.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
+#include "hardware/replay/links.h"
 
-#define LEAST_RATE 1e3 /* per second; less is a mistake, and no time is divided by it */
+/* Less, or more, is a mistake; no time is divided by it. */
+enum { LEAST_RATE = 1000 }; /* per second */
+#define MOST_RATE UINT64_C(1000000000000000000)
+#define LEAST_MS 1e-6
+
+/* ---- members ---- */
+
+#define COPY(...) MS_MEMBER(ms_link_sample, __VA_ARGS__)
+static const ms_member copy_members[] = {
+    COPY("kind", kind),
+    COPY("pinned", is_pinned),
+    COPY("bytes", bytes, .least = 1),
+    COPY("bytes_per_s", bytes_per_s, .least = LEAST_RATE, .most = MOST_RATE),
+};
+static const ms_members copy_table = MS_MEMBERS(ms_link_sample, copy_members, .is_inline = true);
+
+#define PRODUCT(...) MS_MEMBER(ms_product_sample, __VA_ARGS__)
+static const ms_member product_members[] = {
+    PRODUCT("dtype", dtype, .words = &ms_dtype_words, .most = MS_DTYPE_F16),
+    PRODUCT("rows", rows, .least = 1),
+    PRODUCT("inner", inner, .least = 1),
+    PRODUCT("columns", columns, .least = 1),
+    PRODUCT("ms", ms, .decimals = 6),
+    PRODUCT("flops_per_s", flops_per_s, .most = MOST_RATE),
+};
+static const ms_members product_table =
+    MS_MEMBERS(ms_product_sample, product_members, .is_inline = true);
+
+static const ms_member in_use_members[] = {
+    MS_MEMBER(ms_links, "opened_bytes", opened_used_bytes),
+    MS_MEMBER(ms_links, "loaded_bytes", loaded_used_bytes),
+};
+static const ms_members in_use_table = MS_MEMBERS(ms_links, in_use_members);
+
+static const ms_member members[] = {
+    MS_ROWS(ms_links, "copies", copies.items, copies.count, &copy_table),
+    MS_ROWS(ms_links, "products", products.items, products.count, &product_table),
+    MS_PART("in_use", &in_use_table),
+};
+const ms_members ms_links_table = MS_MEMBERS(ms_links, members);
+
+/* ---- reading ---- */
 
 typedef struct reading {
     ms_arena *arena;
@@ -114,50 +157,19 @@ static ms_status add(reading *r, ms_measured_point point)
     return MS_OK;
 }
 
-static ms_status get_text(reading *r, ms_json_value row, const char *key, const char **text)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(row, key, &v, r->err);
-    return status == MS_OK ? ms_json_get_string(v, text, r->err) : status;
-}
-
-static ms_status get_number(reading *r, ms_json_value row, const char *key, double least,
-                            double *number)
-{
-    ms_json_value v;
-    ms_status status = ms_json_get_member(row, key, &v, r->err);
-    return status == MS_OK ? ms_json_get_number(v, least, MS_MEASURED_MOST * 1e3, number, r->err)
-                           : status;
-}
-
 /* Pinned, as copies of a run are, where the device knows that; both ways at once is not what a link
  * reaches in one. */
-static ms_status read_copy(reading *r, ms_json_value row)
+static ms_status add_copy(reading *r, const ms_link_sample *s)
 {
-    const char *kind = NULL;
-    double bytes = 0, rate = 0;
-    bool is_pinned = false;
-    ms_json_value pinned;
-    ms_status status = get_text(r, row, "kind", &kind);
-    if (status == MS_OK)
-        status = get_number(r, row, "bytes", 1, &bytes);
-    if (status == MS_OK)
-        status = get_number(r, row, "bytes_per_s", LEAST_RATE, &rate);
-    if (status == MS_OK)
-        status = ms_json_get_member(row, "pinned", &pinned, r->err);
-    if (status == MS_OK)
-        status = ms_json_get_bool(pinned, &is_pinned, r->err);
-    if (status != MS_OK)
-        return status;
-    double memory_rate = r->device->memory_bytes_per_s;
-    if (strcmp(kind, "memory") == 0 && memory_rate > 0)
+    double bytes = (double)s->bytes, memory_rate = r->device->memory_bytes_per_s;
+    if (strcmp(s->kind, "memory") == 0 && memory_rate > 0)
         return add(
             r, (ms_measured_point){.predicted_ms = {[MS_OP_OTHER] = 2 * bytes / memory_rate * 1e3},
-                                   .measured_ms = 2 * bytes / rate * 1e3});
-    bool is_one_way = strcmp(kind, "to_device") == 0 || strcmp(kind, "to_host") == 0;
-    if (!is_one_way || (!is_pinned && !r->is_of_host))
+                                   .measured_ms = 2 * bytes / s->bytes_per_s * 1e3});
+    bool is_one_way = strcmp(s->kind, "to_device") == 0 || strcmp(s->kind, "to_host") == 0;
+    if (!is_one_way || (!s->is_pinned && !r->is_of_host))
         return MS_OK;
-    return add(r, (ms_measured_point){.host_link_gb_per_s = rate / 1e9});
+    return add(r, (ms_measured_point){.host_link_gb_per_s = s->bytes_per_s / 1e9});
 }
 
 static double peak_flops(const ms_device *device, ms_dtype dtype)
@@ -169,58 +181,37 @@ static double peak_flops(const ms_device *device, ms_dtype dtype)
 }
 
 /* The roofline of a product, as the clock has it. */
-static ms_status read_product(reading *r, ms_json_value row)
+static ms_status add_product(reading *r, const ms_product_sample *p, uint32_t index)
 {
-    const char *type = NULL;
-    double rows = 0, inner = 0, columns = 0, ms = 0;
-    ms_dtype dtype = MS_DTYPE_F32;
-    ms_status status = get_text(r, row, "dtype", &type);
-    if (status == MS_OK)
-        status = get_number(r, row, "rows", 1, &rows);
-    if (status == MS_OK)
-        status = get_number(r, row, "inner", 1, &inner);
-    if (status == MS_OK)
-        status = get_number(r, row, "columns", 1, &columns);
-    if (status == MS_OK)
-        status = get_number(r, row, "ms", 1e-6, &ms);
-    if (status == MS_OK && !ms_dtype_parse(type, &dtype))
-        return ms_json_fail(r->err, row, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no dtype '%.40s'", type);
-    if (status != MS_OK)
-        return status;
-    double rate = peak_flops(r->device, dtype), memory = r->device->memory_bytes_per_s;
+    double rate = peak_flops(r->device, p->dtype), memory = r->device->memory_bytes_per_s;
+    double rows = (double)p->rows, inner = (double)p->inner, columns = (double)p->columns;
+    ms_json_value list = r->root;
+    if (p->ms < LEAST_MS && ms_json_find(r->root, "products", &list))
+        return ms_json_fail(r->err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "row %" PRIu32 " took no time", index);
     if (!(rate > 0) || !(memory > 0))
         return MS_OK;
-    double unit = (double)ms_dtype_bytes(dtype);
+    double unit = (double)ms_dtype_bytes(p->dtype);
     double arithmetic = 2 * rows * inner * columns / rate;
     double traffic = (rows * inner + inner * columns + rows * columns) * unit / memory;
     double roofline = arithmetic > traffic ? arithmetic : traffic;
     return add(r, (ms_measured_point){.predicted_ms = {[MS_OP_PRODUCT] = roofline * 1e3},
-                                      .measured_ms = ms});
+                                      .measured_ms = p->ms});
 }
 
-static ms_status read_list(reading *r, const char *key,
-                           ms_status (*read)(reading *r, ms_json_value row))
+/* The memory of the host has no context. */
+static ms_status add_points(reading *r)
 {
-    ms_json_value list, row;
-    ms_status status = ms_json_get_list(r->root, key, &list, r->err);
-    if (status != MS_OK)
+    const ms_members_reading rows = {.what = "measured links", .arena = r->arena, .err = r->err};
+    ms_links links = {0};
+    ms_status status = ms_members_read(&rows, &ms_links_table, r->root, &links);
+    for (uint32_t i = 0; i < links.copies.count && status == MS_OK; i++)
+        status = add_copy(r, &links.copies.items[i]);
+    for (uint32_t i = 0; i < links.products.count && status == MS_OK; i++)
+        status = add_product(r, &links.products.items[i], i);
+    if (status != MS_OK || links.loaded_used_bytes == 0)
         return status;
-    for (bool more = ms_json_first(list, &row); more && status == MS_OK; more = ms_json_next(&row))
-        status = read(r, row);
-    return status;
-}
-
-/* The memory of the host has none. */
-static ms_status read_context(reading *r)
-{
-    ms_json_value in_use;
-    double bytes = 0;
-    ms_status status = ms_json_get_member(r->root, "in_use", &in_use, r->err);
-    if (status == MS_OK)
-        status = get_number(r, in_use, "loaded_bytes", 0, &bytes);
-    if (status != MS_OK || bytes <= 0)
-        return status;
-    return add(r, (ms_measured_point){.measured_context = bytes});
+    return add(r, (ms_measured_point){.measured_context = (double)links.loaded_used_bytes});
 }
 
 ms_status ms_measured_links_read(ms_arena *arena, const ms_report_pair *file,
@@ -239,9 +230,5 @@ ms_status ms_measured_links_read(ms_arena *arena, const ms_report_pair *file,
         status = find_device(&r, file);
     if (status == MS_OK)
         status = check_title(&r);
-    if (status == MS_OK)
-        status = read_list(&r, "copies", read_copy);
-    if (status == MS_OK)
-        status = read_list(&r, "products", read_product);
-    return status == MS_OK ? read_context(&r) : status;
+    return status == MS_OK ? add_points(&r) : status;
 }

@@ -6,7 +6,11 @@
 #ifndef MS_DECIDE_CALIBRATE_LINKS_H
 #define MS_DECIDE_CALIBRATE_LINKS_H
 
+#include "base/json/members.h"
 #include "decide/calibrate/points.h"
+
+/* The members of ms_links (hardware/replay/links.h), as they are written and read. */
+extern const ms_members ms_links_table;
 
 /* Whether a document is such a file. */
 bool ms_measured_links_is(ms_json_value root);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json/members.h"
+#include "decide/calibrate/links.h"
 #include "memscope/probe.h"
 #include "report/kit/tree/tree_writers.h"
 #include "report/kit/documents.h"
@@ -111,33 +112,6 @@ MS_TREE_WRITERS(ms_links, struct ms_links_view, build, v->style)
 
 /* ---- JSON ---- */
 
-#define COPY(...) MS_MEMBER(ms_link_sample, __VA_ARGS__)
-static const ms_member copy_members[] = {
-    COPY("kind", kind),
-    COPY("pinned", is_pinned),
-    COPY("bytes", bytes),
-    COPY("bytes_per_s", bytes_per_s),
-};
-static const ms_members copy_table = MS_MEMBERS(ms_link_sample, copy_members, .is_inline = true);
-
-#define PRODUCT(...) MS_MEMBER(ms_product_sample, __VA_ARGS__)
-static const ms_member product_members[] = {
-    PRODUCT("dtype", dtype, .words = &ms_dtype_words, .most = MS_DTYPE_F16),
-    PRODUCT("rows", rows),
-    PRODUCT("inner", inner),
-    PRODUCT("columns", columns),
-    PRODUCT("ms", ms, .decimals = 6),
-    PRODUCT("flops_per_s", flops_per_s),
-};
-static const ms_members product_table =
-    MS_MEMBERS(ms_product_sample, product_members, .is_inline = true);
-
-static const ms_member in_use_members[] = {
-    MS_MEMBER(ms_links, "opened_bytes", opened_used_bytes),
-    MS_MEMBER(ms_links, "loaded_bytes", loaded_used_bytes),
-};
-static const ms_members in_use_table = MS_MEMBERS(ms_links, in_use_members);
-
 #define FACT(...) MS_MEMBER(ms_backend_facts, __VA_ARGS__, .from = MS_FROM(ms_links_view, facts))
 static const ms_member metadata_members[] = {
     MS_CONSTANT("mode", "links"),
@@ -151,12 +125,9 @@ static const ms_member metadata_members[] = {
 };
 static const ms_members metadata_table = MS_MEMBERS(ms_links_view, metadata_members);
 
-#define OF_LINKS .from = MS_FROM(ms_links_view, links)
 static const ms_member document_members[] = {
     MS_PART("metadata", &metadata_table),
-    MS_ROWS(ms_links, "copies", copies.items, copies.count, &copy_table, OF_LINKS),
-    MS_ROWS(ms_links, "products", products.items, products.count, &product_table, OF_LINKS),
-    MS_PART("in_use", &in_use_table, OF_LINKS),
+    MS_MEMBER(ms_links_view, NULL, links, .inner = &ms_links_table, .rules = MS_THROUGH),
 };
 const ms_members ms_links_document = MS_MEMBERS(ms_links_view, document_members);
 
