@@ -89,11 +89,10 @@ static ms_status check_version(ms_json_value root, ms_json_value *parameters, ms
 {
     ms_json_value v;
     const char *version = NULL;
-    if (!ms_json_find(root, "schema_version", &v) || !ms_json_find(root, "parameters", &v))
+    if (!ms_json_find(root, "schema_version", &v) || !ms_json_find(root, "parameters", parameters))
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "it is not a calibration: expected a file that `memscope calibrate -o "
                             "calibration.json` writes");
-    (void)ms_json_find(root, "schema_version", &v);
     ms_status status = ms_json_get_string(v, &version, err);
     if (status == MS_OK && (strncmp(version, "1.", 2) != 0))
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,

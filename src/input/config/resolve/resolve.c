@@ -195,7 +195,7 @@ static const refusal refusals[] = {
     {MS_UNPREDICTED_HOST_PARAMETERS, "parameter-device", waits_on_host, "host"},
     {MS_UNPREDICTED_PACKED, "quantize", is_packed, "a quantised base"},
     {MS_UNPREDICTED_OTHER_PACKED, "quantize", is_packed_otherwise,
-     "a base that is quantised otherwise than by bitsandbytes"},
+     "a base that is quantised by anything but bitsandbytes"},
     {MS_UNPREDICTED_F16, "dtype", is_in_f16, "fp16"},
     {MS_UNPREDICTED_F16_STEPS, "dtype", trains_in_f16, "fp16"},
     {MS_UNPREDICTED_FSDP1, "parallel", is_flattened,
