@@ -14,11 +14,13 @@ The last lines are a table, and "proven" or what is left. The exit status is 0 w
 transformers and peft, and a memscope that was built (`make`). --out keeps the cases, which scripts/oracle.py reads.
 """
 import argparse
+import glob
 import inspect
 import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -136,15 +138,21 @@ def default_parameters(o):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "config.json")
         config.save_pretrained(folder)
-        run = subprocess.run([o.memscope, "analyze", path, "--batch", "1", "--seq", "64", "--format", "json", "-o", "-"] + more(o),
+        run = subprocess.run([o.memscope, "analyze", path, "--batch", "1", "--seq", "64", "--format", "json", "-o", "-"],
                              capture_output=True, text=True, check=False)
     if run.returncode not in (0, 1):
         return theirs, run.stderr.strip()
     return theirs, json.loads(run.stdout)["summary"]["param_count"]
 
 
-def more(o):
-    return ["--family", o.family] if o.family else []
+def give_family(o, folder):
+    """Every program that is started finds the user's text, and those beside it that it may import."""
+    families = os.path.join(folder, "families")
+    os.makedirs(families, exist_ok=True)
+    for path in glob.glob(os.path.join(glob.escape(os.path.dirname(os.path.abspath(o.family))), "*.family")):
+        shutil.copy(path, families)
+    shutil.copy(o.family, os.path.join(families, o.model_type + ".family"))
+    os.environ["MEMSCOPE_FAMILIES"] = families
 
 
 def cases_of(o, configs):
@@ -193,8 +201,6 @@ def compare(o, path, case, folder):
     command = [sys.executable, os.path.join(HERE, "oracle.py"), path, "--binary", o.memscope, "--only", case["id"],
                "--require", "steady:exact=1", "--require", "reserved:exact=1", "--require", "static:exact=1",
                "--require", "saved:exact=1", "--require", "first:exact=1"]
-    if o.family:
-        command += ["--family", o.family]
     figures = subprocess.run(command, capture_output=True, text=True, check=False)
     events = subprocess.run([sys.executable, os.path.join(ORACLE, "compare_events.py"), "--binary", o.memscope, "--cases", path,
                              "--traces", os.path.join(folder, "events"), "--only", case["id"]],
@@ -223,6 +229,8 @@ def main():
 
 def prove(o, folder):
     os.makedirs(folder, exist_ok=True)
+    if o.family:
+        give_family(o, folder)
     configs, class_name = draw_all(o)
     configs += [json.load(open(path)) for path in o.config]
     counted = default_parameters(o)
