@@ -72,7 +72,8 @@ def _command_of(what: Callable[[], Any] | Sequence[Any]) -> list[str]:
         return [os.fspath(word) for word in what]
     module, name = getattr(what, "__module__", None), getattr(what, "__qualname__", "<no name>")
     if "<" in name:
-        raise usage(f"{name} cannot be called by another process: capture takes a function defined in a module or a program")
+        raise usage(f"{name} cannot be called by another process: capture takes a function defined in a module or a "
+                    "program")
     file = ""
     if module == "__main__":
         module, file = "", getattr(sys.modules["__main__"], "__file__", None) or ""

@@ -155,8 +155,8 @@ class offload:
         self._entered: list[tuple[_Stretch, Any]] = []
         self._hooks = getattr(getattr(need_torch("offload").autograd, "graph", None), "saved_tensors_hooks", None)
         if self._hooks is None:
-            warnings.warn("offload does nothing, because this version of PyTorch has no saved-tensor hooks (1.10 has them)",
-                          Note, stacklevel=2)
+            warnings.warn("offload does nothing, because this version of PyTorch has no saved-tensor hooks (1.10 has "
+                          "them)", Note, stacklevel=2)
 
     @property
     def seen_bytes(self) -> int:

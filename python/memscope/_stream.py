@@ -57,7 +57,8 @@ class _Layer:
         for tensor, here, kept in zip(self.tensors, self.here, self.kept):
             if tensor.data_ptr() != here.data_ptr():
                 if tensor.shape != here.shape or tensor.dtype != here.dtype:
-                    raise usage("a weight of a streamed model changed its shape or type: call teardown() before changing it")
+                    raise usage("a weight of a streamed model changed its shape or type: call teardown() before "
+                                "changing it")
                 kept.copy_(tensor.data)
                 changed = True
         return changed

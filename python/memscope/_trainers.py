@@ -155,8 +155,8 @@ class _Watch:
                   f"predicted {size_text(self.predicted)} ({100 * apart:+.2f} %)", flush=True)
         if abs(apart) > self.tolerance and not self._warned:
             self._warned = True
-            warnings.warn(f"the peak is {size_text(self.measured)}, but the prediction was {size_text(self.predicted)}: "
-                          "this is not the run that was predicted", Note, stacklevel=2)
+            warnings.warn(f"the peak is {size_text(self.measured)}, but the prediction was "
+                          f"{size_text(self.predicted)}: this is not the run that was predicted", Note, stacklevel=2)
 
 
 def callback(prediction: Any, every: int = 50, tolerance: float = 0.02) -> Any:

@@ -42,7 +42,7 @@ def unreached(report):
     texts = [note["text"] for note in report["notes"] if note["name"] == "no-gradient"]
     if not texts:
         return 0
-    found = re.match(r"no gradient reaches (\d+) of the trained parameters[^:]*: (\S+)", texts[0])
+    found = re.match(r"(\d+) of the trained parameters get no gradient[^:]*: (\S+)", texts[0])
     assert found and "." in found.group(2), f"no figure and no name in {texts[0]!r}"
     return int(found.group(1))
 
