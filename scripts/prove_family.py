@@ -113,6 +113,7 @@ def draw_all(o):
     from transformers import AutoConfig, AutoModelForCausalLM
     config_class = type(AutoConfig.for_model(o.model_type))
     model_class = AutoModelForCausalLM._model_mapping[config_class]
+    o.attention = "sdpa" if getattr(model_class, "_supports_sdpa", True) else "eager"
     flags = flags_of(config_class, model_class)
     rng = random.Random("%s %d" % (o.model_type, o.seed))
     found = []
@@ -161,7 +162,7 @@ def cases_of(o, configs):
         for name, mode in MODES.items():
             if not o.modes or name in o.modes:
                 cases.append({"id": "%s-%02d/%s" % (o.model_type, i, name), "config": {"model_type": o.model_type, **keys},
-                              "attn": "sdpa", "optimizer": "adamw_fused", **mode})
+                              "attn": o.attention, "optimizer": "adamw_fused", **mode})
     return cases
 
 
